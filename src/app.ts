@@ -1,0 +1,177 @@
+// The composition root: the only file that picks backends and wires them together. It starts in the
+// order in which things are needed and stops in the opposite one.
+import { Keyring } from './access/keyring.ts'
+import { catalogue } from './catalog/index.ts'
+import type { Settings } from './config/environment.ts'
+import { createSystemClock, type Clock } from './core/clock.ts'
+import { createSecret, hashSecret, ROOT_PREFIX } from './core/ids.ts'
+import type { KeyRecord } from './core/key.ts'
+import { openaiChat } from './dialects/openai-chat/index.ts'
+import { Drain, type DrainTimes } from './drain.ts'
+import type { House } from './endpoints/endpoint.ts'
+import { renderProblem, routesOf } from './endpoints/index.ts'
+import { listen, type Listener } from './http/server.ts'
+import { createLog, type Log } from './observe/log.ts'
+import { DEFAULT_LIMITS, type Limits, type Plant } from './pipeline/call.ts'
+import { writeRunFile } from './store/sqlite/lock.ts'
+import { openSqliteStore } from './store/sqlite/open.ts'
+import type { Store } from './store/store.ts'
+import { compatible, discoverSuppliers } from './suppliers/compatible.ts'
+import { startDemoSuppliers, type DemoSuppliers } from './suppliers/demo/index.ts'
+import { buildRoutes } from './suppliers/routes.ts'
+import { signatureOf } from './suppliers/sign.ts'
+import type { Supplier } from './suppliers/supplier.ts'
+import { createUpstream } from './upstream/client.ts'
+
+export interface AppOptions {
+  readonly settings: Settings
+  readonly clock?: Clock
+  readonly log?: Log
+  readonly limits?: Partial<Limits>
+  /** Suppliers beside those found in the environment. With any at all the demo stays off. */
+  readonly suppliers?: readonly Supplier[]
+}
+
+export interface App {
+  readonly url: string
+  /** The root key, when this start made one: shown once and kept nowhere. */
+  readonly newRootKey: string | undefined
+  readonly models: readonly string[]
+  readonly suppliers: readonly string[]
+  /** Requests whose caller still waits. */
+  pending(): number
+  /** Takes no new calls, waits for the running ones, cuts what is left and closes everything. */
+  drain(times: DrainTimes): Promise<void>
+  /** Ends every running call with an error, and all waiting of a drain, now. */
+  cut(): void
+}
+
+export async function startApp(options: AppOptions): Promise<App> {
+  const { settings } = options
+  const clock = options.clock ?? createSystemClock()
+  const store = await openSqliteStore({ folder: settings.dataFolder, clock })
+  const opened: Opened = { store, demo: undefined, listener: undefined }
+  try {
+    return await open(options, opened, clock)
+  } catch (thrown) {
+    await opened.listener?.stop(true)
+    await opened.demo?.stop()
+    await store.close()
+    throw thrown
+  }
+}
+
+/** What must be closed again when a start fails half-way. */
+interface Opened {
+  readonly store: Store
+  demo: DemoSuppliers | undefined
+  listener: Listener | undefined
+}
+
+async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<App> {
+  const { settings } = options
+  const { store } = opened
+  const suppliers = findSuppliers(options, opened)
+  const house: House = {
+    plant: createPlant(options, suppliers, store, clock),
+    keyring: new Keyring([], clock),
+    state: { phase: 'starting' },
+  }
+  const listener = openListener(house, settings)
+  opened.listener = listener
+  // After everything that can fail: a root key is shown once, and a start that dies shows nothing.
+  const { newRootKey, keys } = await establishRoot(store, settings)
+  for (const key of keys) house.keyring.put(key)
+  house.state.phase = 'ready'
+  writeRunFile(settings.dataFolder, { pid: process.pid, address: listener.url })
+  const drain = new Drain({ house, listener, demo: opened.demo })
+  return {
+    url: listener.url,
+    newRootKey,
+    models: house.plant.routes.models.map(({ id }) => id),
+    suppliers: suppliers.map(({ id }) => id),
+    pending: () => listener.pending(),
+    drain: (times) => drain.run(times),
+    cut: () => drain.cut(),
+  }
+}
+
+/** Those of the options and of the environment; the demo where there is none. */
+function findSuppliers(
+  { suppliers = [], settings }: AppOptions,
+  opened: Opened,
+): readonly Supplier[] {
+  const found = [
+    ...suppliers,
+    ...discoverSuppliers(compatible, settings.lookup, catalogue, openaiChat),
+  ]
+  if (found.length > 0) return found
+  opened.demo = startDemoSuppliers(openaiChat)
+  return opened.demo.suppliers
+}
+
+function createPlant(
+  { limits, log }: AppOptions,
+  suppliers: readonly Supplier[],
+  store: Store,
+  clock: Clock,
+): Plant {
+  return {
+    clock,
+    store,
+    routes: buildRoutes(suppliers),
+    upstreams: new Map(suppliers.map((each) => [each.id, openUpstream(each)])),
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    log: log ?? createQuietLog(clock),
+    lifelines: new Set(),
+  }
+}
+
+/** The root key is the operator's if one is given, else made at the first start. */
+async function establishRoot(
+  store: Store,
+  settings: Settings,
+): Promise<{ readonly newRootKey: string | undefined; readonly keys: readonly KeyRecord[] }> {
+  const { accountId, keys } = await store.load()
+  const root = keys.find(({ kind }) => kind === 'root')
+  const own = settings.rootKey?.reveal()
+  if (own === undefined && root !== undefined) return { newRootKey: undefined, keys }
+  const secret = own ?? createSecret(ROOT_PREFIX)
+  const hash = hashSecret(secret)
+  if (root?.hash === hash) return { newRootKey: undefined, keys }
+  await store.keys.replaceRoot(accountId, hash)
+  const newRootKey = own === undefined ? secret : undefined
+  return { newRootKey, keys: (await store.load()).keys }
+}
+
+function openUpstream(supplier: Supplier): ReturnType<typeof createUpstream> {
+  const { origin, allowPrivate } = supplier
+  if (!allowPrivate && !origin.startsWith('https://'))
+    throw new Error(
+      `supplier ${supplier.id}: ${origin} is not https, and its credential would travel in the open`,
+    )
+  return createUpstream({ origin, headers: signatureOf(supplier) })
+}
+
+function openListener(house: House, settings: Settings): Listener {
+  const { clock } = house.plant
+  return listen({
+    host: settings.host,
+    port: settings.port,
+    clock,
+    routes: routesOf(house),
+    render: (thrown, exchange) => renderProblem(thrown, exchange, house),
+    observe: (exchange, response) =>
+      house.plant.log.request({
+        id: exchange.id,
+        method: exchange.request.method,
+        path: exchange.path,
+        status: response.status,
+        ms: clock.elapsed() - exchange.startedMs,
+      }),
+  })
+}
+
+function createQuietLog(clock: Clock): Log {
+  return createLog({ write: () => {}, now: () => clock.now(), isTerminal: true })
+}

@@ -1,0 +1,48 @@
+// Exact money: whole nano-dollars for amounts, whole pico-dollars for prices. Only the two converters
+// below touch dollars; no fraction of a dollar is ever added.
+
+declare const nano: unique symbol
+declare const pico: unique symbol
+
+export type NanoUsd = number & { readonly [nano]: true }
+export type PicoUsd = number & { readonly [pico]: true }
+
+export const ZERO_USD: NanoUsd = toNanoUsd(0)
+
+const PLAIN_DECIMAL = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
+
+/** Asserts what arithmetic cannot: a whole amount that a number still holds exactly. */
+export function toNanoUsd(amount: number): NanoUsd {
+  if (!Number.isSafeInteger(amount)) throw new RangeError('an amount left the exact range')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the brand's one entrance
+  return amount as NanoUsd
+}
+
+export function toPicoUsd(price: number): PicoUsd {
+  if (!Number.isSafeInteger(price) || price < 0) throw new RangeError('a price must be whole')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the brand's one entrance
+  return price as PicoUsd
+}
+
+/** Reads a dollar amount exactly; undefined for what is negative, finer than a nano-dollar or too large. */
+export function parseUsd(dollars: number | string): NanoUsd | undefined {
+  if (Object.is(dollars, -0)) return undefined
+  const match = PLAIN_DECIMAL.exec(String(dollars))
+  if (!match) return undefined
+  const [, whole = '', fraction = '', exponent = '0'] = match
+  const digits = whole + fraction
+  const shift = Number(exponent) - fraction.length + 9
+  const lost = shift < 0 ? digits.slice(shift) : ''
+  if (/[1-9]/.test(lost)) return undefined
+  const kept = shift < 0 ? digits.slice(0, shift) : digits + '0'.repeat(Math.min(shift, 40))
+  const amount = Number(kept === '' ? '0' : kept)
+  return Number.isSafeInteger(amount) ? toNanoUsd(amount) : undefined
+}
+
+/** Prints a plain decimal of dollars: `0.0000001`, never `1e-7`. */
+export function printUsd(amount: NanoUsd): string {
+  const sign = amount < 0 ? '-' : ''
+  const digits = String(Math.abs(amount)).padStart(10, '0')
+  const fraction = digits.slice(-9).replace(/0+$/, '')
+  return sign + digits.slice(0, -9) + (fraction === '' ? '' : `.${fraction}`)
+}

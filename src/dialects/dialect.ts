@@ -1,0 +1,84 @@
+// The contract of a wire language: it peeks at a request, relays its own kind untouched but for the
+// listed splices, and speaks problems. A dialect has no sides; callers and suppliers use one object.
+import type { GatewayError } from '../core/problem.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Member } from '../wire/json-splice.ts'
+
+/** The longest session identifier that is taken, wherever it comes from. */
+export const SESSION_LENGTH_MAX = 256
+
+/** How a supplier tells its usage on a stream. */
+export type UsageHabit = 'ask' | 'always' | 'never'
+
+/** What admission needs to know of a request body, read in one pass. */
+export interface Facts {
+  readonly model: string
+  readonly stream: boolean
+  /** Highest number of output tokens that the caller allows, for each choice. */
+  readonly maxTokens: number | undefined
+  readonly choices: number
+  readonly region: string | undefined
+  readonly sessionId: string | undefined
+  /** The caller wants the usage frame of a stream for itself. */
+  readonly asksUsage: boolean
+  /** Where things stand in the body, for the splices. */
+  readonly layout: BodyLayout
+}
+
+/** The members of a JSON request and of the objects inside it that a relay may change. */
+export interface BodyLayout {
+  readonly members: readonly Member[]
+  readonly metadata: readonly Member[] | undefined
+  readonly streamOptions: readonly Member[] | undefined
+  /** The closing brace of the request. */
+  readonly close: number
+}
+
+/** What changes between the caller's request and the supplier's. */
+export interface Rewrite {
+  readonly model: string
+  readonly usage: UsageHabit
+}
+
+/**
+ * What one frame of a stream is, as far as delivery cares:
+ * `preamble` nothing a caller could see yet, `content` output, `usage` the frame nobody may have asked
+ * for, `end` the closing marker, `void` no data at all.
+ */
+export type FrameKind = 'preamble' | 'content' | 'usage' | 'end' | 'void'
+
+/** Watches the frames of one relayed stream without changing them. */
+export interface StreamWatcher {
+  /** Reads the data of one frame; throws a GatewayError when it is broken or says that the supplier failed. */
+  see(data: Uint8Array, from: number, to: number): FrameKind
+  /** A reason to stop was seen for every choice that began: the answer is whole. */
+  isFinished(): boolean
+  usage(): Usage | undefined
+}
+
+/** What a unary answer tells the books. */
+export interface AnswerFacts {
+  readonly usage: Usage | undefined
+}
+
+export interface Dialect {
+  readonly id: string
+  /** Refuses what is malformed, and every spelling of a peeked field that a supplier might read differently. */
+  peek(body: Uint8Array): Facts
+  readonly relay: {
+    patch(body: Uint8Array, facts: Facts, rewrite: Rewrite): Uint8Array
+    watch(): StreamWatcher
+    /** Proves a unary answer whole and reads its usage; throws when it is broken. */
+    read(answer: Uint8Array): AnswerFacts
+  }
+  readonly problem: ProblemCodec
+}
+
+export interface ProblemCodec {
+  /** The body of an error answer. */
+  encode(error: GatewayError, requestId: string): string
+  /** The event that ends a stream which failed after its first byte. */
+  frame(error: GatewayError, requestId: string): string
+  /** A supplier's refusal with its own code, type and wording kept. */
+  decode(status: number, body: Uint8Array): GatewayError
+}

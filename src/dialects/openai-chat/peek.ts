@@ -1,0 +1,232 @@
+// Reads from a chat request what admission needs, in one pass, and refuses what every
+// supplier would call wrong. A broken document outranks a wrong field, so faults are kept until the end is read.
+import { isUtf8 } from 'node:buffer'
+import { GatewayError } from '../../core/problem.ts'
+import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
+import { type KeySet } from '../../wire/key-set.ts'
+import { asBodyProblem, emptyBody, notAnObject, notUtf8 } from '../../wire/json-problem.ts'
+import type { Member } from '../../wire/json-splice.ts'
+import { SESSION_LENGTH_MAX, type Facts } from '../dialect.ts'
+import { createDraft, fault, refuse, type Draft } from './draft.ts'
+import {
+  FORMAT_KEYS,
+  METADATA_KEYS,
+  REQUEST_FIELDS,
+  REQUEST_KEYS,
+  STREAM_OPTION_KEYS,
+  type RequestField,
+} from './fields.ts'
+import { readMessages } from './messages.ts'
+
+const CHOICES_MAX = 128
+const FORMATS = ['text', 'json_object', 'json_schema', 'grammar', 'structural_tag']
+
+const READERS: Readonly<Record<RequestField, (draft: Draft) => void>> = {
+  model: readModel,
+  messages: readMessages,
+  stream: (draft) => (draft.stream = readBoolean(draft, 'stream')),
+  stream_options: readStreamOptions,
+  max_tokens: (draft) => readMaximum(draft, 'max_tokens'),
+  max_completion_tokens: (draft) => readMaximum(draft, 'max_completion_tokens'),
+  n: (draft) =>
+    (draft.choices = readNumber(draft, 'n', { from: 1, to: CHOICES_MAX, whole: true }) ?? 1),
+  temperature: (draft) => void readNumber(draft, 'temperature', { from: 0, to: 2 }),
+  top_p: (draft) => void readNumber(draft, 'top_p', { from: 0, to: 1 }),
+  region: readRegion,
+  metadata: readMetadata,
+  tools: (draft) => readList(draft, 'tools'),
+  response_format: readFormat,
+  api_key: (draft) => refuseSecret(draft, 'api_key'),
+  base_url: (draft) => refuseSecret(draft, 'base_url'),
+  api_base: (draft) => refuseSecret(draft, 'api_base'),
+  custom_host: (draft) => refuseSecret(draft, 'custom_host'),
+  models: (draft) => refuseRouting(draft, 'models'),
+  route: (draft) => refuseRouting(draft, 'route'),
+  fallbacks: (draft) => refuseRouting(draft, 'fallbacks'),
+  service_tier: readTier,
+}
+const READERS_BY_KEY = REQUEST_FIELDS.map((field) => READERS[field])
+
+// Peeking never awaits, so one cursor serves all calls.
+const cursor = new JsonCursor()
+
+export function peek(body: Uint8Array): Facts {
+  try {
+    return read(body)
+  } catch (thrown) {
+    if (!(thrown instanceof JsonFault)) throw thrown
+    throw asBodyProblem(thrown.kind === 'ambiguous' ? firstFault(body, thrown) : thrown)
+  }
+}
+
+/** What is written twice matters only in a document that is otherwise sound. */
+function firstFault(body: Uint8Array, known: JsonFault): JsonFault {
+  try {
+    cursor.open(body)
+    cursor.skip()
+    cursor.close()
+    return known
+  } catch (thrown) {
+    return thrown instanceof JsonFault ? thrown : known
+  }
+}
+
+function read(body: Uint8Array): Facts {
+  cursor.open(body)
+  if (body.length === 0) throw emptyBody()
+  if (!isUtf8(body)) throw notUtf8()
+  if (!cursor.isObject()) return refuseDocument()
+  const draft = createDraft(cursor)
+  const members = readMembers(REQUEST_KEYS, (key) => READERS_BY_KEY[key]!(draft))
+  const close = cursor.at - 1
+  cursor.close()
+  if (draft.fault !== undefined) throw draft.fault
+  if (draft.model === '')
+    throw new GatewayError('missing_model', 'Name the model in `model`.', { param: 'model' })
+  if (!draft.hasMessages)
+    throw new GatewayError('missing_prompt', 'Send at least one message in `messages`.', {
+      param: 'messages',
+    })
+  return {
+    model: draft.model,
+    stream: draft.stream,
+    maxTokens: draft.maxTokens,
+    choices: draft.choices,
+    region: draft.region,
+    sessionId: draft.sessionId ?? draft.stickyKey,
+    asksUsage: draft.asksUsage,
+    layout: { members, metadata: draft.metadata, streamOptions: draft.streamOptions, close },
+  }
+}
+
+/** A document that is no object: broken JSON if it is broken, else a wrong shape. */
+function refuseDocument(): never {
+  cursor.skip()
+  cursor.close()
+  throw notAnObject()
+}
+
+/** Reads an object and says where its members stand. `null` on a listed field is absence. */
+function readMembers(keys: KeySet, reader: (key: number) => void): Member[] {
+  const members: Member[] = []
+  cursor.enterObject()
+  for (let key = cursor.nextKey(keys); key !== END; key = cursor.nextKey(keys)) {
+    const from = cursor.keyAt
+    const value = cursor.at
+    if (key < 0 || cursor.isNull()) cursor.skip()
+    else reader(key)
+    members.push({ key, from, value, to: cursor.at })
+  }
+  return members
+}
+
+function readModel(draft: Draft): void {
+  if (cursor.isString()) draft.model = cursor.text()
+  else refuse(draft, 'model', 'must be a string')
+}
+
+function readBoolean(draft: Draft, field: string): boolean {
+  if (cursor.isBoolean()) return cursor.boolean()
+  refuse(draft, field, 'must be true or false')
+  return false
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+  readonly whole?: boolean
+}
+
+function readNumber(draft: Draft, field: string, range: Range): number | undefined {
+  if (!cursor.isNumber()) {
+    refuse(draft, field, 'must be a number')
+    return undefined
+  }
+  const value = cursor.number()
+  const isRight = value >= range.from && value <= range.to
+  if (isRight && (range.whole !== true || Number.isInteger(value))) return value
+  const kind = range.whole === true ? 'a whole number' : 'a number'
+  const limit =
+    range.to === Number.MAX_SAFE_INTEGER
+      ? `of at least ${range.from}`
+      : `from ${range.from} to ${range.to}`
+  fault(draft, 'validation_error', field, `\`${field}\` must be ${kind} ${limit}.`)
+  return undefined
+}
+
+/** Two names for one limit; the looser counts, because either may be the one a supplier obeys. */
+function readMaximum(draft: Draft, field: string): void {
+  const range = { from: 1, to: Number.MAX_SAFE_INTEGER, whole: true }
+  const value = readNumber(draft, field, range)
+  if (value !== undefined) draft.maxTokens = Math.max(draft.maxTokens ?? 0, value)
+}
+
+function readRegion(draft: Draft): void {
+  if (!cursor.isString() || cursor.isBlank())
+    refuse(draft, 'region', 'must be the name of a region')
+  else draft.region = cursor.text().toUpperCase()
+}
+
+function readMetadata(draft: Draft): void {
+  if (!cursor.isObject()) return refuse(draft, 'metadata', 'must be an object')
+  draft.metadata = readMembers(METADATA_KEYS, (key) => {
+    const field = `metadata.${METADATA_KEYS.names[key]}`
+    if (!cursor.isString()) return refuse(draft, field, 'must be a string')
+    const text = cursor.text()
+    if (text.length > SESSION_LENGTH_MAX)
+      fault(
+        draft,
+        'validation_error',
+        field,
+        `\`${field}\` exceeds ${SESSION_LENGTH_MAX} characters.`,
+      )
+    else if (text !== '' && key === 0) draft.sessionId = text
+    else if (text !== '') draft.stickyKey = text
+  })
+}
+
+function readStreamOptions(draft: Draft): void {
+  if (!cursor.isObject()) return refuse(draft, 'stream_options', 'must be an object')
+  draft.streamOptions = readMembers(STREAM_OPTION_KEYS, () => {
+    draft.asksUsage = readBoolean(draft, 'stream_options.include_usage')
+  })
+}
+
+function readList(draft: Draft, field: string): void {
+  if (cursor.isArray()) cursor.skip()
+  else refuse(draft, field, 'must be an array')
+}
+
+function readFormat(draft: Draft): void {
+  if (!cursor.isObject()) return refuse(draft, 'response_format', 'must be an object')
+  readMembers(FORMAT_KEYS, () => {
+    const field = 'response_format.type'
+    if (!cursor.isString()) return refuse(draft, field, 'must be a string')
+    if (!FORMATS.includes(cursor.text()))
+      fault(draft, 'validation_error', field, `\`${field}\` must be one of ${FORMATS.join(', ')}.`)
+  })
+}
+
+/** Some suppliers run another model than `model` when these are there, past the key's list and its price. */
+function refuseRouting(draft: Draft, field: string): void {
+  cursor.skip()
+  const text = `Remove \`${field}\` and name one model in \`model\`: the gateway fails over by itself.`
+  fault(draft, 'unsupported_parameter', field, text)
+}
+
+const TIERS = ['auto', 'default', 'standard']
+
+/** Other tiers have other prices, which nobody has told us. */
+function readTier(draft: Draft): void {
+  if (!cursor.isString()) return refuse(draft, 'service_tier', 'must be a string')
+  if (TIERS.includes(cursor.text())) return
+  const text = `\`service_tier\` must be one of ${TIERS.join(', ')}: other tiers have no known price.`
+  fault(draft, 'unsupported_parameter', 'service_tier', text)
+}
+
+/** No caller chooses a destination or brings a supplier's credential. */
+function refuseSecret(draft: Draft, field: string): void {
+  cursor.skip()
+  const text = `Remove \`${field}\`: suppliers and their credentials are set by the operator.`
+  fault(draft, 'raw_secret_field_rejected', field, text)
+}

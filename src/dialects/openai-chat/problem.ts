@@ -1,0 +1,81 @@
+// Problems in the chat-completions language. Clients match on a supplier's own code and wording, so
+// both survive; only what a supplier left out is filled in.
+import { toEnvelope } from '../../core/envelope.ts'
+import {
+  chatType,
+  GatewayError,
+  isProblemCode,
+  splitMessage,
+  type ProblemCode,
+  type ProblemOrigin,
+} from '../../core/problem.ts'
+import type { ProblemCodec } from '../dialect.ts'
+import { isFields, parseJson, type Fields } from './json.ts'
+
+const TEXT_MAX = 4096
+const RAW_BYTES_MAX = 16_384
+
+export const problem: ProblemCodec = {
+  encode: (error) => JSON.stringify({ error: toEnvelope(error, chatType) }),
+
+  frame: (error) => `data: ${JSON.stringify({ error: toEnvelope(error, chatType) })}\n\n`,
+
+  decode(status, body) {
+    const raw = body.length <= RAW_BYTES_MAX ? parseJson(body) : undefined
+    const fields = findError(raw)
+    const type = asText(fields['type'])
+    const param = asText(fields['param'])
+    const split = splitMessage(asText(fields['message'])?.slice(0, TEXT_MAX) ?? '')
+    // A gateway behind this one may show its code in the message alone.
+    const code = asCode(fields['code']) ?? split.code
+    const origin: ProblemOrigin = {
+      ...(code === undefined ? {} : { code }),
+      ...(type === undefined ? {} : { type }),
+      ...(param === undefined ? {} : { param }),
+      ...(raw === undefined ? {} : { raw: fields }),
+    }
+    const text =
+      split.text === '' ? 'The supplier refused the request without a reason.' : split.text
+    return new GatewayError(asProblemCode(code), text, {
+      origin,
+      retryable: false,
+      status: isErrorStatus(status) ? status : inBandStatus(code),
+    })
+  },
+}
+
+function asProblemCode(code: string | undefined): ProblemCode {
+  return code !== undefined && isProblemCode(code) ? code : 'provider_error'
+}
+
+function isErrorStatus(status: number): boolean {
+  return status >= 400 && status < 600
+}
+
+/** An error inside a 200 has no status of its own, unless its code is one. */
+function inBandStatus(code: string | undefined): number {
+  const status = Number(code)
+  return isErrorStatus(status) ? status : 502
+}
+
+/** The error object of any of the shapes in use: nested, flat, a bare string, a validation detail. */
+function findError(raw: unknown): Fields {
+  if (typeof raw === 'string') return { message: raw }
+  if (!isFields(raw)) return {}
+  const { error, detail } = raw
+  if (isFields(error)) return error
+  if (typeof error === 'string') return { ...raw, message: error }
+  if (typeof raw['message'] === 'string') return raw
+  if (detail !== undefined)
+    return { message: typeof detail === 'string' ? detail : JSON.stringify(detail) }
+  return raw
+}
+
+function asText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** A numeric code keeps its identity as its decimal string. */
+function asCode(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : asText(value)
+}

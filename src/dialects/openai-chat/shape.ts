@@ -1,0 +1,56 @@
+// The events of an answer mostly differ in their text alone. Once one of them is understood, those that
+// repeat it byte for byte around the text are understood too, without being parsed.
+
+const TEXT = new TextEncoder().encode('"content":"')
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const SPACE = 0x20
+
+/** How often a stream may change its shape before looking for one is given up as a waste. */
+const CHANGES_MAX = 8
+
+export class TextShape {
+  #before: Uint8Array | undefined
+  #after: Uint8Array = TEXT
+  #changes = 0
+
+  /** True when the event is the remembered one with other plain text in it. */
+  fits(data: Uint8Array, from: number, to: number): boolean {
+    const before = this.#before
+    if (before === undefined) return false
+    const after = this.#after
+    const textFrom = from + before.length
+    const textTo = to - after.length
+    if (textTo <= textFrom) return false
+    for (let at = 0; at < before.length; at++) if (data[from + at] !== before[at]) return false
+    for (let at = 0; at < after.length; at++) if (data[textTo + at] !== after[at]) return false
+    for (let at = textFrom; at < textTo; at++) if (!isPlain(data[at]!)) return false
+    return true
+  }
+
+  /** Remembers an event that did nothing but add text. */
+  learn(data: Uint8Array, from: number, to: number): void {
+    if (this.#changes === CHANGES_MAX) return
+    this.#changes++
+    const textFrom = findText(data, from, to)
+    let textTo = textFrom
+    while (textTo < to && isPlain(data[textTo]!)) textTo++
+    if (textFrom < 0 || data[textTo] !== QUOTE) return
+    this.#before = data.slice(from, textFrom)
+    this.#after = data.slice(textTo, to)
+  }
+}
+
+/** Neither the end of a string nor an escape in one, and allowed inside of one. */
+function isPlain(byte: number): boolean {
+  return byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE
+}
+
+function findText(data: Uint8Array, from: number, to: number): number {
+  for (let at = from; at + TEXT.length < to; at++) {
+    let matched = 0
+    while (matched < TEXT.length && data[at + matched] === TEXT[matched]) matched++
+    if (matched === TEXT.length) return at + matched
+  }
+  return -1
+}

@@ -1,0 +1,103 @@
+// What management asks of a request before anyone reads a field of it: no page of another origin sent
+// it, and its body is one JSON object that can be read in one way only.
+import { isUtf8 } from 'node:buffer'
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/problem.ts'
+import { readRequestBody, requireJson } from '../../http/body.ts'
+import { singleHeader } from '../../http/edge.ts'
+import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
+import { KeySet } from '../../wire/key-set.ts'
+import { asBodyProblem, emptyBody, notAnObject, notUtf8 } from '../../wire/json-problem.ts'
+
+const BODY_LIMITS = { bytesMax: 1_048_576 }
+const IDEMPOTENCY_KEY_LENGTH_MAX = 255
+
+/**
+ * Hosts are compared and not whole origins: behind a proxy that ends TLS the page's scheme is `https`
+ * and the request's is `http`.
+ */
+export function checkOrigin(request: Request): void {
+  const origin = request.headers.get('origin')
+  if (origin === null) return
+  // A Host header that makes no address belongs to no page, whatever its Origin says.
+  const host = URL.parse(request.url)?.host
+  if (host !== undefined && URL.parse(origin)?.host === host) return
+  throw new GatewayError(
+    'csrf_rejected',
+    'A page of another origin sent this request. Use the console at its own address.',
+  )
+}
+
+export async function readManagementBody(
+  request: Request,
+  clock: Clock,
+): Promise<Readonly<Record<string, unknown>>> {
+  requireJson(request)
+  checkIdempotencyKey(request.headers)
+  const bytes = await readRequestBody(request, BODY_LIMITS, clock)
+  checkDocument(bytes)
+  const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
+  if (!isObject(value)) throw notAnObject()
+  return value
+}
+
+function checkIdempotencyKey(headers: Headers): void {
+  const key = singleHeader(headers, 'idempotency-key')
+  if (key === undefined || (key !== '' && key.length <= IDEMPOTENCY_KEY_LENGTH_MAX)) return
+  throw new GatewayError(
+    'invalid_idempotency_key',
+    `Send an Idempotency-Key of 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters, or none.`,
+    { param: 'Idempotency-Key' },
+  )
+}
+
+// Checking never awaits, so one cursor serves all requests.
+const cursor = new JsonCursor()
+const NO_KEYS = new KeySet([])
+
+/** Proves the body sound before a parser builds it: deep nesting is what parsers break on. */
+function checkDocument(bytes: Uint8Array): void {
+  if (bytes.length === 0) throw emptyBody()
+  if (!isUtf8(bytes)) throw notUtf8()
+  try {
+    walk(bytes)
+  } catch (thrown) {
+    if (thrown instanceof JsonFault) throw asBodyProblem(thrown)
+    throw thrown
+  }
+}
+
+/** A broken document outranks a wrong one, so the walk ends before anything is refused. */
+function walk(bytes: Uint8Array): void {
+  cursor.open(bytes)
+  if (!cursor.isObject()) {
+    cursor.skip()
+    cursor.close()
+    throw notAnObject()
+  }
+  const seen = new Set<string>()
+  let members = 0
+  cursor.enterObject()
+  while (cursor.nextKey(NO_KEYS) !== END) {
+    members++
+    seen.add(nameIn(bytes.subarray(cursor.keyAt, cursor.at)))
+    cursor.skip()
+  }
+  cursor.close()
+  if (seen.size < members)
+    throw new GatewayError(
+      'validation_error',
+      'The body names a field twice. Send each field once.',
+    )
+}
+
+/** The name of a member, from its opening quote to the first byte of its value. */
+function nameIn(bytes: Uint8Array): string {
+  const text = new TextDecoder().decode(bytes)
+  const name: unknown = JSON.parse(text.slice(0, text.lastIndexOf(':')))
+  return String(name)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,81 @@
+// The models that a key may call. Everyone gets a plain array but the clients that would silently read
+// one as an empty list.
+import type { KeyRecord } from '../core/key.ts'
+import { GatewayError } from '../core/problem.ts'
+import { readsListObjects } from '../dialects/clients.ts'
+import type { Exchange } from '../http/server.ts'
+import { json } from '../http/reply.ts'
+import type { ListedModel } from '../suppliers/routes.ts'
+import type { KeyedEndpoint } from './endpoint.ts'
+
+export const listModels: KeyedEndpoint = {
+  method: 'GET',
+  path: '/v1/models',
+  role: 'infer',
+  answer(exchange, key, { plant }) {
+    const models = plant.routes.models.filter((model) => isVisible(key, model)).map(describe)
+    if (!wantsList(exchange)) return json(exchange.id, models)
+    return json(exchange.id, {
+      object: 'list',
+      data: models,
+      has_more: false,
+      first_id: models[0]?.id ?? null,
+      last_id: models.at(-1)?.id ?? null,
+    })
+  },
+}
+
+export const getModel: KeyedEndpoint = {
+  method: 'GET',
+  path: '/v1/models/{id*}',
+  role: 'infer',
+  answer(exchange, key, { plant }) {
+    const id = exchange.params['id']
+    const model = plant.routes.models.find((each) => each.id === id && isVisible(key, each))
+    if (model === undefined)
+      throw new GatewayError(
+        'model_not_found',
+        'No model with this id is open to this key. GET /v1/models lists those that are.',
+      )
+    return json(exchange.id, describe(model))
+  },
+}
+
+/** A key sees what it could call: its own models, served somewhere in its regions. */
+function isVisible(key: KeyRecord, model: ListedModel): boolean {
+  const { allowedModels, allowedRegions } = key
+  if (allowedModels !== undefined && !allowedModels.includes(model.id)) return false
+  return (
+    allowedRegions === undefined || model.regions.some((region) => allowedRegions.includes(region))
+  )
+}
+
+// When a model was made is not known for all of them; typed clients want a date all the same.
+const CREATED = '2025-01-01T00:00:00Z'
+const CREATED_SECONDS = Date.parse(CREATED) / 1000
+
+interface ModelObject {
+  readonly id: string
+  readonly object: 'model'
+  readonly owned_by: string
+  readonly created: number
+  readonly type: 'model'
+  readonly display_name: string
+  readonly created_at: string
+}
+
+function describe({ id, ownedBy }: ListedModel): ModelObject {
+  return {
+    id,
+    object: 'model',
+    owned_by: ownedBy,
+    created: CREATED_SECONDS,
+    type: 'model',
+    display_name: id,
+    created_at: CREATED,
+  }
+}
+
+function wantsList({ request }: Exchange): boolean {
+  return request.url.includes('?') || readsListObjects(request.headers)
+}

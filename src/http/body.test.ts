@@ -1,0 +1,125 @@
+// Bodies at the edges of what is allowed: which types are JSON, where a limit begins, and that nothing is
+// left waiting once a body has been read or given up.
+import { describe, expect, it } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+import type { Clock } from '../core/clock.ts'
+import { GatewayError } from '../core/problem.ts'
+import { readRequestBody, requireJson } from './body.ts'
+
+const LIMITS = { bytesMax: 100_000 }
+
+/** A clock that stands still and counts who waits for it. */
+function createStill(): Clock & { readonly listeners: Set<() => void> } {
+  const listeners = new Set<() => void>()
+  return {
+    listeners,
+    now: () => 0,
+    elapsed: () => 0,
+    everySecond(tick) {
+      listeners.add(tick)
+      return () => void listeners.delete(tick)
+    },
+  }
+}
+
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+
+function requestOf(body: Body, headers: Readonly<Record<string, string>> = {}): Request {
+  return new Request('http://gateway.test/', { method: 'POST', body, headers: { ...headers } })
+}
+
+async function read(request: Request, clock: Clock = createStill()): Promise<string | object> {
+  try {
+    return new TextDecoder().decode(await readRequestBody(request, LIMITS, clock))
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown
+    return { status: thrown.status, code: thrown.code }
+  }
+}
+
+/** A body without a length, in pieces. */
+function streamOf(...pieces: readonly string[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece))
+      controller.close()
+    },
+  })
+}
+
+describe('a type', () => {
+  const json = [
+    'application/json',
+    'application/json;charset=utf-8',
+    'application/json; charset="UTF-8"',
+    'application/json ; charset=utf8',
+    'application/json; profile=x',
+  ]
+  for (const type of json)
+    it(`is JSON: ${type}`, () => {
+      requireJson(requestOf('{}', { 'content-type': type }))
+    })
+
+  const other = [
+    '',
+    'json',
+    'text/json',
+    'application/jsonx',
+    'application/json-patch+json',
+    'application/json charset=utf-8',
+    'multipart/form-data; boundary=application/json',
+    'application/json; charset=utf-16',
+  ]
+  for (const type of other)
+    it(`is something else: ${type === '' ? 'none' : type}`, () => {
+      const call = () => requireJson(requestOf('{}', { 'content-type': type }))
+      expect(call).toThrow(expect.objectContaining({ code: 'unsupported_media_type', status: 415 }))
+    })
+})
+
+describe('a body', () => {
+  const tooLarge = { status: 413, code: 'request_too_large' }
+
+  it('may be absent', async () => {
+    expect(await read(requestOf(null))).toBe('')
+  })
+
+  it('may be as long as the limit and no longer', async () => {
+    const full = 'x'.repeat(LIMITS.bytesMax)
+    expect(await read(requestOf(full, { 'content-length': String(full.length) }))).toBe(full)
+    expect(await read(requestOf(streamOf(full)))).toBe(full)
+    expect(await read(requestOf(streamOf(full, 'x')))).toEqual(tooLarge)
+    expect(await read(requestOf('', { 'content-length': String(full.length + 1) }))).toEqual(
+      tooLarge,
+    )
+  })
+
+  it('may be as long as the limit after unpacking and no longer', async () => {
+    const gzip = { 'content-encoding': 'gzip' }
+    const full = 'x'.repeat(LIMITS.bytesMax)
+    expect(await read(requestOf(gzipSync(full), gzip))).toBe(full)
+    expect(await read(requestOf(gzipSync(`${full}x`), gzip))).toEqual(tooLarge)
+  })
+
+  it('is read from its pieces in their order', async () => {
+    expect(await read(requestOf(streamOf('a', '', 'b', 'c')))).toBe('abc')
+  })
+
+  it('leaves nobody waiting for the clock', async () => {
+    const clock = createStill()
+    await read(requestOf('x', { 'content-length': '1' }), clock)
+    await read(requestOf(streamOf('x')), clock)
+    await read(requestOf(streamOf('x'.repeat(LIMITS.bytesMax), 'x')), clock)
+    expect(clock.listeners.size).toBe(0)
+  })
+
+  it('fails as it failed when its sender breaks it off', async () => {
+    const clock = createStill()
+    const broken = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.error(new Error('gone')),
+    })
+    const reading = Promise.resolve(readRequestBody(requestOf(broken), LIMITS, clock))
+    expect(await reading.catch((thrown: unknown) => thrown)).toMatchObject({ message: 'gone' })
+    expect(clock.listeners.size).toBe(0)
+  })
+})

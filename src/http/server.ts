@@ -1,0 +1,127 @@
+// The listening side: gives every request its id, finds its route and hands it over. It knows no
+// endpoint and no dialect; whoever owns the routes also renders what goes wrong.
+import type { Clock } from '../core/clock.ts'
+import { createRequestId } from '../core/ids.ts'
+import { checkHeaders, checkPath } from './edge.ts'
+import { pathOf, Router, type Route } from './router.ts'
+
+/** One request while it is answered. */
+export interface Exchange {
+  readonly id: string
+  readonly request: Request
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+  readonly at: number
+  readonly startedMs: number
+  /** Fires when the caller has gone. */
+  readonly signal: AbortSignal
+  /** Lets the answer take its time: until this is called, a silent request is cut. */
+  keepOpen(): void
+  /** Gives the connection its usual limits back: they outlive the request otherwise. */
+  letGo(): void
+}
+
+export type Handler = (exchange: Exchange) => Response | Promise<Response>
+
+export interface ServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly clock: Clock
+  readonly routes: readonly Route<Handler>[]
+  /** Turns whatever was thrown into an answer. */
+  readonly render: (thrown: unknown, exchange: Exchange) => Response
+  /** Hears of every answer, for the log. */
+  readonly observe: (exchange: Exchange, response: Response) => void
+}
+
+export interface Listener {
+  readonly url: string
+  /** Requests that have not been answered to the end. */
+  pending(): number
+  /** Takes no new connections; those that are open may finish. */
+  stop(isForced: boolean): Promise<void>
+}
+
+// Longer than load balancers keep an idle connection, so that they close it and not we, in the moment
+// they send the next request. Also what a slow header may take.
+const IDLE_SECONDS = 75
+// Above every limit of ours, so that our own refusal, with its envelope, is the one that is sent.
+const BODY_BYTES_MAX = 256 * 1_048_576
+
+export function listen(options: ServerOptions): Listener {
+  const router = new Router(options.routes)
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    idleTimeout: IDLE_SECONDS,
+    maxRequestBodySize: BODY_BYTES_MAX,
+    reusePort: false,
+    development: false,
+    fetch: (request, server) => answer(request, server, router, options),
+    error: () => new Response(null, { status: 500 }),
+  })
+  return {
+    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${server.port}`,
+    pending: () => server.pendingRequests,
+    stop: async (isForced) => server.stop(isForced),
+  }
+}
+
+function answer(
+  request: Request,
+  server: Bun.Server<undefined>,
+  router: Router<Handler>,
+  options: ServerOptions,
+): Response | Promise<Response> {
+  const path = pathOf(request.url)
+  const exchange = new LiveExchange(request, server, path, options.clock)
+  try {
+    checkPath(path)
+    checkHeaders(request.headers)
+    const { handler, params } = router.match(request.method, path)
+    exchange.params = params
+    const response = handler(exchange)
+    if (response instanceof Response) return observed(exchange, response, options)
+    return response.then(
+      (value) => observed(exchange, value, options),
+      (thrown: unknown) => observed(exchange, options.render(thrown, exchange), options),
+    )
+  } catch (thrown) {
+    return observed(exchange, options.render(thrown, exchange), options)
+  }
+}
+
+function observed(exchange: Exchange, response: Response, options: ServerOptions): Response {
+  options.observe(exchange, response)
+  return response
+}
+
+class LiveExchange implements Exchange {
+  readonly id = createRequestId()
+  readonly request: Request
+  readonly path: string
+  readonly at: number
+  readonly startedMs: number
+  params: Readonly<Record<string, string>> = {}
+  readonly #server: Bun.Server<undefined>
+
+  constructor(request: Request, server: Bun.Server<undefined>, path: string, clock: Clock) {
+    this.request = request
+    this.path = path
+    this.at = clock.now()
+    this.startedMs = clock.elapsed()
+    this.#server = server
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal
+  }
+
+  keepOpen(): void {
+    this.#server.timeout(this.request, 0)
+  }
+
+  letGo(): void {
+    this.#server.timeout(this.request, IDLE_SECONDS)
+  }
+}

@@ -1,0 +1,278 @@
+// Hands the answer to the caller. The last byte goes out only when the call's record is durable, and
+// what the caller cannot see in time as headers follows as comment lines.
+import { printUsd } from '../core/money.ts'
+import { asGatewayError, GatewayError } from '../core/problem.ts'
+import { CALLER_LEFT, CallerGone } from '../upstream/lifeline.ts'
+import type { Held, Plant } from './call.ts'
+import type { UnaryAnswer } from './dispatch.ts'
+import type { RelayStream } from './relay.ts'
+import { price, settle, settleFailed, type Settled } from './settle.ts'
+
+const encoder = new TextEncoder()
+const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
+
+export async function deliverUnary(
+  call: Held,
+  answer: UnaryAnswer,
+  plant: Plant,
+): Promise<Response> {
+  const settled = price(call, answer.usage, plant)
+  const outcome = { status: 200, code: undefined, usage: answer.usage, firstTokenMs: undefined }
+  await settle(call, outcome, settled, plant).catch(refuseUnsettled)
+  return new Response(answer.bytes, { headers: unaryHeaders(call, settled) })
+}
+
+/** One literal, because this is made for every call. */
+function unaryHeaders(call: Held, settled: Settled): Record<string, string> {
+  const { supplier } = call.tries.at(-1)!.attempt
+  return {
+    'content-type': 'application/json',
+    'x-request-id': call.id,
+    'request-id': call.id,
+    'x-svc-supplier': supplier.id,
+    'x-svc-region': supplier.region,
+    'x-svc-failover': call.tries.length > 1 ? 'true' : 'false',
+    'x-svc-latency-ms': String(settled.latencyMs),
+    'x-svc-input-tokens': String(settled.inputTokens),
+    'x-svc-output-tokens': String(settled.outputTokens),
+    'x-svc-cost-usd': printUsd(settled.cost),
+  }
+}
+
+function routeHeaders(call: Held, latencyMs: number): Record<string, string> {
+  const { supplier } = call.tries.at(-1)!.attempt
+  return {
+    'x-svc-supplier': supplier.id,
+    'x-svc-region': supplier.region,
+    'x-svc-failover': call.tries.length > 1 ? 'true' : 'false',
+    'x-svc-latency-ms': String(latencyMs),
+  }
+}
+
+function costHeaders(settled: Settled): Record<string, string> {
+  return {
+    'x-svc-input-tokens': String(settled.inputTokens),
+    'x-svc-output-tokens': String(settled.outputTokens),
+    'x-svc-cost-usd': printUsd(settled.cost),
+  }
+}
+
+/**
+ * Answers with a stream as soon as there is content, or when the caller has waited long enough to need
+ * a sign of life. A failure before either is thrown, and becomes a plain error answer.
+ */
+export async function deliverStream(
+  call: Held,
+  answering: Promise<RelayStream>,
+  plant: Plant,
+): Promise<Response> {
+  const stream = await within(answering, plant)
+  const latencyMs = Math.round(plant.clock.elapsed() - call.startedMs)
+  const delivery = new Delivery(call, plant, stream === undefined ? undefined : latencyMs)
+  const source: Bun.DirectUnderlyingSource = {
+    type: 'direct',
+    pull: (controller) => delivery.run(controller, stream ?? answering),
+    cancel: () => delivery.leave(stream ?? answering),
+  }
+  return new Response(new ReadableStream(source), {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      // Proxies in between collect a stream into one lump unless they are told not to.
+      'x-accel-buffering': 'no',
+      'x-request-id': call.id,
+      'request-id': call.id,
+      ...(stream === undefined ? {} : routeHeaders(call, latencyMs)),
+    },
+  })
+}
+
+/** The stream, or undefined when it is not there within the time that a caller waits in silence. */
+function within(answering: Promise<RelayStream>, plant: Plant): Promise<RelayStream | undefined> {
+  const { clock, limits } = plant
+  const start = clock.elapsed()
+  return new Promise((resolve, reject) => {
+    const stop = clock.everySecond(() => {
+      if (clock.elapsed() - start < limits.keepAliveMs) return
+      stop()
+      resolve(undefined)
+    })
+    answering.then(resolve, reject).finally(stop)
+  })
+}
+
+class Delivery {
+  readonly #call: Held
+  readonly #plant: Plant
+  /** Undefined while the route headers are still owed to the caller. */
+  readonly #firstTokenMs: number | undefined
+  #controller: ReadableStreamDirectController | undefined
+  #stream: RelayStream | undefined
+  #wroteAt: number
+  #tickedAt: number
+  /** Set by every write and timed by the next tick: asking the clock each time costs more than writing. */
+  #hasWritten = false
+  #isWaiting = false
+  #isGone = false
+  #hasBegun = false
+  /** Wakes a delivery that waits for a reader who has gone. */
+  #wake = (): void => {}
+
+  constructor(call: Held, plant: Plant, firstTokenMs: number | undefined) {
+    this.#call = call
+    this.#plant = plant
+    this.#firstTokenMs = firstTokenMs
+    this.#wroteAt = plant.clock.elapsed()
+    this.#tickedAt = this.#wroteAt
+  }
+
+  async run(
+    controller: ReadableStreamDirectController | undefined,
+    source: RelayStream | Promise<RelayStream>,
+  ): Promise<void> {
+    this.#hasBegun = true
+    this.#controller = controller
+    const stop = this.#plant.clock.everySecond(() => this.#tick())
+    try {
+      // A sign of life takes the headers with it: they leave with the first bytes.
+      if (source instanceof Promise) void this.#write(KEEP_ALIVE)
+      await this.#pump(source instanceof Promise ? await source : source)
+    } catch (thrown) {
+      await this.#fail(thrown)
+    } finally {
+      stop()
+      if (!this.#isGone) controller?.close()
+    }
+  }
+
+  /** The caller's side is closed: nothing can be written any more. */
+  leave(source: RelayStream | Promise<RelayStream>): void {
+    this.#hangUp()
+    // Who has gone before the answer began is never asked for, and still has books to close.
+    if (!this.#hasBegun) void this.run(undefined, source)
+  }
+
+  #hangUp(): void {
+    this.#isGone = true
+    this.#wake()
+    this.#stream?.leave()
+  }
+
+  async #pump(stream: RelayStream): Promise<void> {
+    this.#stream = stream
+    if (this.#isGone) stream.leave()
+    const firstTokenMs =
+      this.#firstTokenMs ?? Math.round(this.#plant.clock.elapsed() - this.#call.startedMs)
+    await stream.pump((piece) => this.#write(piece))
+    await this.#finish(stream, firstTokenMs)
+  }
+
+  async #finish(stream: RelayStream, firstTokenMs: number): Promise<void> {
+    const { usage } = stream
+    const failure = this.#isGone ? new CallerGone() : stream.failure
+    const settled = price(this.#call, usage, this.#plant)
+    const outcome = { ...describeEnd(failure), usage, firstTokenMs }
+    const unsettled = await settle(this.#call, outcome, settled, this.#plant).catch(
+      (cause: unknown) => this.#unsettled(cause),
+    )
+    if (failure instanceof CallerGone) return
+    if (unsettled !== undefined) return void this.#write(this.#problem(unsettled))
+    void this.#write(encoder.encode(this.#comments(settled)))
+    if (failure !== undefined) void this.#write(this.#problem(failure))
+    else if (stream.marker !== undefined) void this.#write(stream.marker)
+  }
+
+  /** A failure that no other stage has put into the books: before the first content, or our own. */
+  async #fail(thrown: unknown): Promise<void> {
+    if (thrown instanceof CallerGone) {
+      await recordLeaving(this.#call, this.#plant).catch((cause: unknown) => this.#unsettled(cause))
+      return
+    }
+    const error = asGatewayError(thrown)
+    // The headers have left: what the caller sees is a 200 that ends in an error.
+    const unsettled = await settleFailed(this.#call, error, this.#plant, 200).catch(
+      (cause: unknown) => this.#unsettled(cause),
+    )
+    void this.#write(this.#problem(unsettled ?? error))
+  }
+
+  /** The operator hears why, the caller that it is so. */
+  #unsettled(cause: unknown): GatewayError {
+    const { id } = this.#call
+    this.#plant.log.note('error', 'streaming_settlement_failed', { id, cause: String(cause) })
+    return new GatewayError('streaming_settlement_failed', undefined, { retryable: false, cause })
+  }
+
+  #problem(error: GatewayError): Uint8Array {
+    return encoder.encode(this.#call.dialect.problem.frame(error, this.#call.id))
+  }
+
+  #comments(settled: Settled): string {
+    const early =
+      this.#firstTokenMs === undefined ? routeHeaders(this.#call, settled.latencyMs) : {}
+    const lines = Object.entries({ ...early, ...costHeaders(settled) })
+    return `${lines.map(([name, value]) => `: ${name}: ${value}\n`).join('')}\n`
+  }
+
+  /** Sends bytes; returns what to wait for when the caller reads more slowly than they come. */
+  #write(bytes: Uint8Array): Promise<void> | undefined {
+    if (this.#isGone || this.#controller === undefined) return undefined
+    const written = this.#controller.write(bytes)
+    void this.#controller.flush()
+    this.#hasWritten = true
+    // A reader that is behind holds the supplier back; nothing piles up here.
+    return typeof written === 'number' ? undefined : this.#untilRead(written)
+  }
+
+  async #untilRead(unread: Promise<number>): Promise<void> {
+    // The runtime never settles its promise once the caller has gone.
+    const gone = new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#isWaiting = true
+    await Promise.race([unread, gone])
+    this.#isWaiting = false
+    this.#wroteAt = this.#plant.clock.elapsed()
+  }
+
+  /** Without the error the runtime would end the stream properly, and half an answer would look whole. */
+  #drop(): void {
+    this.#hangUp()
+    this.#controller?.close(new Error('the caller does not read'))
+  }
+
+  /** Once a second: a waiting caller gets a sign of life, one that does not read counts as gone. */
+  #tick(): void {
+    const now = this.#plant.clock.elapsed()
+    // Somewhen since the last tick: taken for the earliest, so that a sign of life is never late.
+    if (this.#hasWritten) this.#wroteAt = this.#tickedAt
+    this.#hasWritten = false
+    this.#tickedAt = now
+    const silence = now - this.#wroteAt
+    if (this.#isWaiting) {
+      if (silence >= this.#plant.limits.stallMs) this.#drop()
+    } else if (silence >= this.#plant.limits.keepAliveMs) void this.#write(KEEP_ALIVE)
+  }
+}
+
+/** The supplier has worked and the record of it could not be stored: repeating would pay for it twice. */
+function refuseUnsettled(cause: unknown): never {
+  throw new GatewayError('supplier_settlement_unavailable', undefined, { retryable: false, cause })
+}
+
+function describeEnd(failure: GatewayError | CallerGone | undefined): {
+  readonly status: number
+  readonly code: string | undefined
+} {
+  if (failure === undefined) return { status: 200, code: undefined }
+  if (failure instanceof GatewayError) return { status: 200, code: failure.wireCode }
+  return { status: CALLER_LEFT, code: 'streaming_settlement_cancelled' }
+}
+
+/** The caller left before anything reached it. */
+export function recordLeaving(call: Held, plant: Plant): Promise<void> {
+  const outcome = {
+    ...describeEnd(new CallerGone()),
+    usage: undefined,
+    firstTokenMs: undefined,
+  }
+  return settle(call, outcome, price(call, undefined, plant), plant)
+}

@@ -1,0 +1,50 @@
+// Decides who may answer and in which order. The list is made once, before any money is held, and
+// nothing that comes later can leave it.
+import { GatewayError } from '../core/problem.ts'
+import { findService, type Candidate } from '../suppliers/routes.ts'
+import type { Admitted, Attempt, Planned, Plant } from './call.ts'
+
+export function plan(call: Admitted, plant: Plant): Planned {
+  const attempts: Attempt[] = []
+  let isServed = false
+  for (const candidate of call.candidates) {
+    if (!isInside(call, candidate)) continue
+    isServed = true
+    const attempt = findAttempt(call, candidate, plant)
+    if (attempt !== undefined && attempts.length < plant.limits.attemptsMax) attempts.push(attempt)
+  }
+  if (attempts.length > 0) return { ...call, attempts }
+  throw isServed ? wrongEndpoint() : noCompliantRoute(call)
+}
+
+/** A region is a wall: a supplier that promises no place is inside of none. */
+function isInside(call: Admitted, candidate: Candidate): boolean {
+  return call.regions === undefined || call.regions.includes(candidate.supplier.region)
+}
+
+function noCompliantRoute(call: Admitted): GatewayError {
+  const regions = call.regions?.join(', ') ?? ''
+  const places = [...new Set(call.candidates.map(({ supplier }) => supplier.region))].join(', ')
+  return new GatewayError(
+    'sovereign_route_unavailable',
+    `No configured supplier serves this model in ${regions}; nothing was sent. It is served in ${places}.`,
+    { status: 403, param: 'region', details: { regions: call.regions } },
+  )
+}
+
+function wrongEndpoint(): GatewayError {
+  return new GatewayError(
+    'capability_unsupported',
+    'This model cannot be used on this endpoint. GET /v1/models lists the models there are.',
+    { param: 'model' },
+  )
+}
+
+/** Undefined where the supplier does not speak the caller's language. */
+function findAttempt(call: Admitted, candidate: Candidate, plant: Plant): Attempt | undefined {
+  const { modelId, supplier, route } = candidate
+  const service = findService(supplier, call.dialect)
+  const upstream = plant.upstreams.get(supplier.id)
+  if (service === undefined || upstream === undefined) return undefined
+  return { modelId, supplier, service, route, upstream }
+}

@@ -1,0 +1,240 @@
+// One supplier's stream on its way to a caller in the same language. Events pass as the very bytes that
+// came; the closing marker is kept back until the books are closed, and a cut is never passed off as an end.
+import { GatewayError } from '../core/problem.ts'
+import type { Usage } from '../core/usage.ts'
+import type { FrameKind, StreamWatcher } from '../dialects/dialect.ts'
+import { asFailure } from '../upstream/client.ts'
+import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
+import { FrameTooLarge, SseSplitter, type FrameData, type FrameSink } from '../wire/sse.ts'
+import type { Attempt, Held, Limits } from './call.ts'
+import { scrub } from './refusal.ts'
+
+/** How much of an answer without content is kept before the supplier is given up. */
+const PREAMBLE_BYTES_MAX = 1_048_576
+/** How long a supplier may take to end a stream that it has already closed by its marker. */
+const CLOSING_MS = 2_000
+
+const LF = 0x0a
+const CR = 0x0d
+const BLANK_LINE = new Uint8Array([LF, LF])
+
+/** The runtime's reader; its two declared types disagree on everything but this. */
+interface Reader {
+  read(): Promise<Chunk>
+}
+
+interface Chunk {
+  readonly done: boolean
+  readonly value?: Uint8Array | undefined
+}
+
+export class RelayStream implements FrameSink {
+  readonly #attempt: Attempt
+  readonly #watcher: StreamWatcher
+  readonly #splitter: SseSplitter
+  readonly #reader: Reader
+  readonly #lifeline: Lifeline
+  readonly #limits: Limits
+  readonly #keepsUsage: boolean
+  /** Bytes that are ready to go out. */
+  readonly #ready: Uint8Array[] = []
+  /** The run of passed events in the buffer at hand. */
+  #buffer: Uint8Array | undefined
+  #from = 0
+  #to = 0
+  #hasContent = false
+  #isDone = false
+  #failure: GatewayError | CallerGone | undefined
+  #marker: Uint8Array | undefined
+
+  constructor(call: Held, body: ReadableStream<Uint8Array>, lifeline: Lifeline, limits: Limits) {
+    this.#attempt = call.tries.at(-1)!.attempt
+    this.#watcher = call.dialect.relay.watch()
+    this.#keepsUsage = call.facts.asksUsage
+    this.#splitter = new SseSplitter(this, limits.frameBytesMax)
+    this.#reader = body.getReader()
+    this.#lifeline = lifeline
+    this.#limits = limits
+    // Many clients hang up at the reason to stop; what the whole answer used comes right after it.
+    lifeline.lingerWhile(() => this.#watcher.isFinished() && this.#watcher.usage() === undefined)
+  }
+
+  /** Reads up to the first content. Until then nothing was passed on, and another supplier may be asked. */
+  async open(): Promise<void> {
+    while (!this.#hasContent && !this.#isDone) {
+      await this.#read()
+      const held = this.#ready.reduce((sum, piece) => sum + piece.length, 0)
+      // Content in one large event is no preamble.
+      if (held > PREAMBLE_BYTES_MAX && !this.#hasContent)
+        this.#fail(new GatewayError('provider_response_too_large'))
+    }
+    if (this.#failure instanceof CallerGone) throw this.#failure
+    if (this.#failure !== undefined && !this.#hasContent)
+      throw asFailure(this.#failure, this.#lifeline.signal)
+    if (!this.#isDone) this.#lifeline.expect('further data', this.#limits.idleMs)
+  }
+
+  /**
+   * Hands on whatever comes until the end, and waits wherever the writer asks for it. One loop with one
+   * wait a chunk: a layer more would cost each chunk as much as reading it.
+   */
+  async pump(write: (piece: Uint8Array) => Promise<void> | undefined): Promise<void> {
+    for (;;) {
+      for (const piece of this.#ready) {
+        const unread = write(piece)
+        if (unread !== undefined) await unread
+      }
+      this.#ready.length = 0
+      if (this.#isDone) return
+      try {
+        this.#take(await this.#reader.read())
+      } catch (thrown) {
+        this.#fail(this.#asReason(thrown))
+      }
+      this.#flush()
+    }
+  }
+
+  /** Why the stream broke; undefined when it ended as it should. */
+  get failure(): GatewayError | CallerGone | undefined {
+    return this.#failure
+  }
+
+  /** The supplier's closing marker, as it was sent. */
+  get marker(): Uint8Array | undefined {
+    return this.#marker
+  }
+
+  get usage(): Usage | undefined {
+    return this.#watcher.usage()
+  }
+
+  /** The caller has gone: ends the stream from this side, and the supplier's work with it. */
+  leave(): void {
+    if (!this.#isDone && this.#lifeline.leave()) this.#fail(new CallerGone())
+  }
+
+  frame(buffer: Uint8Array, from: number, to: number, data: FrameData): void {
+    // What follows the closing marker or a failure is nobody's business.
+    if (this.#isDone) return
+    const kind = this.#see(data)
+    if (kind === 'end') {
+      this.#marker = buffer.slice(from, to)
+      this.#end()
+      return
+    }
+    if (kind === 'content') this.#hasContent = true
+    if (kind === 'usage' && !this.#keepsUsage) return
+    // A supplier's own comments while it thinks would be taken for its answer having begun.
+    if (kind === 'void' && !this.#hasContent) return
+    if (this.#buffer === buffer && this.#to === from) this.#to = to
+    else {
+      this.#flush()
+      this.#buffer = buffer
+      this.#from = from
+      this.#to = to
+    }
+  }
+
+  #see({ bytes, from, to }: FrameData): FrameKind {
+    try {
+      return this.#watcher.see(bytes, from, to)
+    } catch (thrown) {
+      throw thrown instanceof GatewayError ? scrub(thrown, this.#attempt) : thrown
+    }
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#take(await this.#reader.read())
+    } catch (thrown) {
+      this.#fail(this.#asReason(thrown))
+    }
+    this.#flush()
+  }
+
+  #take({ done, value }: Chunk): void {
+    if (this.#hasContent) this.#lifeline.renew()
+    if (value !== undefined) this.#splitter.push(value)
+    if (!done) return
+    this.#finish()
+    if (!this.#isDone) this.#end()
+  }
+
+  /** A last event without its blank line gets one: what is written after it must not run into it. */
+  #finish(): void {
+    this.#splitter.finish()
+    this.#flush()
+    const last = this.#ready.at(-1)?.at(-1)
+    if (last !== undefined && last !== LF && last !== CR) this.#ready.push(BLANK_LINE)
+  }
+
+  #flush(): void {
+    const buffer = this.#buffer
+    if (buffer === undefined) return
+    this.#buffer = undefined
+    const isWhole = this.#from === 0 && this.#to === buffer.length
+    this.#ready.push(isWhole ? buffer : buffer.subarray(this.#from, this.#to))
+  }
+
+  #end(): void {
+    this.#isDone = true
+    if (this.#watcher.isFinished()) void this.#close()
+    else this.#fail(this.#cut())
+  }
+
+  #cut(): GatewayError {
+    if (this.#hasContent)
+      return new GatewayError(
+        'stream_interrupted',
+        'The supplier ended the stream before the answer was complete. Treat the output as incomplete.',
+      )
+    return new GatewayError('empty_stream', 'The supplier ended the stream without an answer.')
+  }
+
+  #fail(reason: GatewayError | CallerGone): void {
+    this.#isDone = true
+    this.#failure ??= reason
+    // A reason of its own: what is wrong with this stream must not look like an end of the whole call.
+    this.#lifeline.abort(new Error('the stream was given up'))
+  }
+
+  /** Lets the supplier end its side, so that the connection can be used again. */
+  async #close(): Promise<void> {
+    this.#lifeline.expect('end of the stream', CLOSING_MS)
+    try {
+      while (!(await this.#reader.read()).done);
+    } catch {
+      // The answer is complete; how the connection ends no longer matters to anyone.
+    }
+    this.#lifeline.release()
+  }
+
+  #asReason(thrown: unknown): GatewayError | CallerGone {
+    const { signal } = this.#lifeline
+    if (thrown instanceof GatewayError && !signal.aborted)
+      return this.#hasContent ? asStreamError(thrown) : thrown
+    if (thrown instanceof FrameTooLarge)
+      return new GatewayError(
+        'provider_response_too_large',
+        'The supplier sent an event that is too large to read.',
+      )
+    const failure = asFailure(thrown, signal)
+    if (failure instanceof CallerGone) return failure
+    return this.#hasContent ? asInterruption(failure.problem) : failure.problem
+  }
+}
+
+/** After content the caller hears that the stream broke, whether the line did or a limit of ours ended it. */
+function asInterruption(problem: GatewayError): GatewayError {
+  const isOurs = problem.code === 'provider_timeout' || problem.code === 'pod_draining'
+  const what = isOurs ? problem.message : 'The connection to the supplier broke.'
+  const text = `${what} Treat the output as incomplete.`
+  return new GatewayError('stream_interrupted', text, { cause: problem })
+}
+
+/** After content the caller hears that the stream broke; what the supplier said stands inside. */
+function asStreamError(error: GatewayError): GatewayError {
+  if (error.origin === undefined) return error
+  return new GatewayError('stream_error', error.message, { origin: { raw: error.origin.raw } })
+}

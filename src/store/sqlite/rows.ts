@@ -1,0 +1,130 @@
+// Between rows and records. A row is unknown until a reader here has checked it, so what a damaged or
+// edited database holds is an error with a name and never a wrong amount.
+import type { AuditRow } from '../../core/audit.ts'
+import type { BudgetPeriod, KeyKind, KeyRecord } from '../../core/key.ts'
+import { toNanoUsd, type NanoUsd } from '../../core/money.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+
+const KINDS: readonly KeyKind[] = ['root', 'token', 'managed']
+const PERIODS: readonly BudgetPeriod[] = ['daily', 'monthly', 'rolling']
+
+export function toKeyRecord(row: Row): KeyRecord {
+  return {
+    id: readText(row, 'id'),
+    accountId: readText(row, 'account_id'),
+    projectId: findText(row, 'project_id'),
+    kind: readOneOf(row, 'kind', KINDS),
+    hash: readText(row, 'hash'),
+    name: readText(row, 'name'),
+    allowedModels: findTexts(row, 'allowed_models'),
+    allowedRegions: findTexts(row, 'allowed_regions'),
+    budgetLimit: findAmount(row, 'budget_limit'),
+    budgetPeriod:
+      row['budget_period'] === null ? undefined : readOneOf(row, 'budget_period', PERIODS),
+    rateLimitRpm: findInteger(row, 'rate_limit_rpm'),
+    metadata: readTextRecord(row, 'metadata'),
+    expiresAt: findInteger(row, 'expires_at'),
+    createdAt: readInteger(row, 'created_at'),
+    revokedAt: findInteger(row, 'revoked_at'),
+  }
+}
+
+export function toAuditRow(row: Row): AuditRow {
+  return {
+    at: readInteger(row, 'at'),
+    requestId: readText(row, 'request_id'),
+    accountId: readText(row, 'account_id'),
+    projectId: findText(row, 'project_id'),
+    keyId: readText(row, 'key_id'),
+    endpoint: readText(row, 'endpoint'),
+    model: readText(row, 'model'),
+    supplier: findText(row, 'supplier'),
+    region: findText(row, 'region'),
+    inputTokens: findInteger(row, 'input_tokens'),
+    outputTokens: findInteger(row, 'output_tokens'),
+    cost: readAmount(row, 'cost'),
+    latencyMs: readNumber(row, 'latency_ms'),
+    firstTokenMs: row['first_token_ms'] === null ? undefined : readNumber(row, 'first_token_ms'),
+    status: readInteger(row, 'status'),
+    code: findText(row, 'code'),
+    stream: readInteger(row, 'stream') === 1,
+    attempts: readInteger(row, 'attempts'),
+  }
+}
+
+export function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function asRow(value: unknown): Row {
+  if (!isRow(value)) throw new TypeError('expected a row')
+  return value
+}
+
+export function readText(row: Row, column: string): string {
+  const value = row[column]
+  if (typeof value !== 'string') throw unexpected(column)
+  return value
+}
+
+export function findInteger(row: Row, column: string): number | undefined {
+  return row[column] === null ? undefined : readInteger(row, column)
+}
+
+export function readInteger(row: Row, column: string): number {
+  const value = readNumber(row, column)
+  if (!Number.isSafeInteger(value)) throw unexpected(column)
+  return value
+}
+
+/** A 64-bit sum beyond the exact range rounds to an unsafe integer, which `toNanoUsd` refuses. */
+export function readAmount(row: Row, column: string): NanoUsd {
+  return toNanoUsd(readNumber(row, column))
+}
+
+function findAmount(row: Row, column: string): NanoUsd | undefined {
+  return row[column] === null ? undefined : readAmount(row, column)
+}
+
+function readNumber(row: Row, column: string): number {
+  const value = row[column]
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'number') throw unexpected(column)
+  return value
+}
+
+function findText(row: Row, column: string): string | undefined {
+  return row[column] === null ? undefined : readText(row, column)
+}
+
+function readOneOf<Word extends string>(row: Row, column: string, words: readonly Word[]): Word {
+  const found = words.find((word) => word === row[column])
+  if (found === undefined) throw unexpected(column)
+  return found
+}
+
+function findTexts(row: Row, column: string): readonly string[] | undefined {
+  if (row[column] === null) return undefined
+  const value: unknown = JSON.parse(readText(row, column))
+  if (!Array.isArray(value) || !value.every(isText)) throw unexpected(column)
+  return value
+}
+
+function readTextRecord(row: Row, column: string): Readonly<Record<string, string>> {
+  const value: unknown = JSON.parse(readText(row, column))
+  if (!isTextRecord(value)) throw unexpected(column)
+  return value
+}
+
+function isTextRecord(value: unknown): value is Readonly<Record<string, string>> {
+  return isRow(value) && Object.values(value).every(isText)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function unexpected(column: string): Error {
+  return new TypeError(`the column ${column} holds an unexpected value`)
+}

@@ -1,0 +1,68 @@
+// What the gateway asks of a database. Calls are admitted synchronously against memory; the store makes
+// them last. An engine that needs an exception to the contract suite does not meet the contract.
+import type { AuditRow } from '../core/audit.ts'
+import type { KeyRecord, KeySettings } from '../core/key.ts'
+import type { NanoUsd } from '../core/money.ts'
+
+export interface Store {
+  /** Everything that admission keeps in memory. */
+  load(): Promise<StoreState>
+  /** Resolves when the whole batch is durable; batches that queue together share one commit. */
+  append(batch: readonly StoreRecord[]): Promise<void>
+  /** Grants up to `want` of what is left of a limit: all of it on one machine, a lease on several. */
+  acquire(scope: string, want: NanoUsd): Promise<NanoUsd>
+  readonly keys: KeyRepository
+  readonly audit: AuditRepository
+  /** Resolves when the store can answer a read. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StoreState {
+  readonly accountId: string
+  readonly keys: readonly KeyRecord[]
+}
+
+export type StoreRecord = { readonly type: 'audit'; readonly row: AuditRow }
+
+/** Every read and write names the account, so that another account's id is simply not found. */
+export interface KeyRepository {
+  insert(key: KeyRecord): Promise<void>
+  /** Replaces the settings; undefined when this account has no such key. */
+  update(accountId: string, id: string, settings: KeySettings): Promise<KeyRecord | undefined>
+  revoke(accountId: string, id: string, at: number): Promise<KeyRecord | undefined>
+  /** Gives the account's root key, or its first one, this secret. The old secret ends with it. */
+  replaceRoot(accountId: string, hash: string): Promise<KeyRecord>
+  find(accountId: string, id: string): Promise<KeyRecord | undefined>
+  /** Managed keys, newest first; `cursor` is the `next` of the page before. */
+  list(accountId: string, page: PageRequest): Promise<Page<KeyRecord>>
+}
+
+export interface PageRequest {
+  /** 1 to 1000. */
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  /** Undefined on the last page. */
+  readonly next: string | undefined
+}
+
+export interface AuditRepository {
+  /** What a key spent from `from` (inclusive) to `to` (exclusive). */
+  spent(keyId: string, from: number, to: number): Promise<Spent>
+  /** Rows of an account, the last written first; of one key, the last arrived first. */
+  list(accountId: string, query: AuditQuery): Promise<Page<AuditRow>>
+}
+
+export interface Spent {
+  readonly cost: NanoUsd
+  /** When the first counted call arrived; undefined when nothing was spent. */
+  readonly oldestAt: number | undefined
+}
+
+export interface AuditQuery extends PageRequest {
+  readonly keyId: string | undefined
+}

@@ -1,0 +1,210 @@
+// Discovery from a table and a lookup: what is found, at which address, and that no key can be read
+// off it.
+import { describe, expect, it } from 'bun:test'
+import { assembleCatalogue, catalogue } from '../catalog/index.ts'
+import { toPicoUsd } from '../core/money.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { compatible, discoverSuppliers } from './compatible.ts'
+import type { Supplier } from './supplier.ts'
+
+const unused = (): never => {
+  throw new Error('discovery must not call the dialect')
+}
+const dialect: Dialect = {
+  id: 'chat-for-tests',
+  peek: unused,
+  relay: { patch: unused, watch: unused, read: unused },
+  problem: { encode: unused, frame: unused, decode: unused },
+}
+
+function discover(environment: Readonly<Record<string, string>>): readonly Supplier[] {
+  return discoverSuppliers(compatible, (name) => environment[name], catalogue, dialect)
+}
+
+function discoverOne(environment: Readonly<Record<string, string>>): Supplier {
+  const [supplier, ...others] = discover(environment)
+  expect(others).toEqual([])
+  if (!supplier) throw new Error('nothing was discovered')
+  return supplier
+}
+
+describe('the table of compatible suppliers', () => {
+  it('names each supplier once', () => {
+    const ids = compatible.map((row) => row.id)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('gives each supplier a variable that no other one reads', () => {
+    const names = compatible.flatMap((row) => row.environment)
+    expect(new Set(names).size).toBe(names.length)
+    for (const row of compatible) expect(row.environment.length).toBeGreaterThan(0)
+  })
+
+  it('holds bare origins and absolute paths, encrypted unless local', () => {
+    for (const row of compatible) {
+      expect(new URL(row.origin).origin).toBe(row.origin)
+      expect(row.path).toMatch(/^\/[\w/]+\/completions$/)
+      if (!row.local) expect(row.origin).toStartWith('https://')
+    }
+  })
+
+  it('has a row for every supplier that the catalogue names', () => {
+    const ids = new Set(compatible.map((row) => row.id))
+    const named = catalogue.flatMap((model) => [...model.suppliers.keys()])
+    expect(named.filter((id) => !ids.has(id))).toEqual([])
+  })
+})
+
+describe('discovery', () => {
+  it('finds nothing in an empty environment', () => {
+    expect(discover({})).toEqual([])
+  })
+
+  it('ignores blank variables', () => {
+    expect(discover({ OPENAI_API_KEY: '', GROQ_API_KEY: ' \t\n', OLLAMA_HOST: '  ' })).toEqual([])
+  })
+
+  it('makes a whole supplier of a variable that is set', () => {
+    const supplier = discoverOne({ GROQ_API_KEY: 'gsk-test' })
+    expect(supplier.id).toBe('groq')
+    expect(supplier.origin).toBe('https://api.groq.com')
+    expect(supplier.region).toBe('global')
+    expect(supplier.services).toEqual([{ dialect, path: '/openai/v1/chat/completions' }])
+    expect(supplier.quirks).toEqual({ usage: 'ask' })
+    expect(supplier.anyModel).toBeUndefined()
+    expect(supplier.allowPrivate).toBe(false)
+    expect(supplier.credential?.reveal()).toBe('gsk-test')
+  })
+
+  it('keeps the order of the table', () => {
+    const ids = discover({ XAI_API_KEY: 'x', OPENAI_API_KEY: 'o' }).map((supplier) => supplier.id)
+    expect(ids).toEqual(['openai', 'xai'])
+  })
+
+  it('trims what surrounds a key', () => {
+    expect(discoverOne({ XAI_API_KEY: ' key\r\n' }).credential?.reveal()).toBe('key')
+  })
+
+  it('takes the first variable that is not blank', () => {
+    const only = discoverOne({ GOOGLE_API_KEY: 'second' })
+    expect(only.id).toBe('gemini')
+    expect(only.credential?.reveal()).toBe('second')
+    const both = discoverOne({ GEMINI_API_KEY: 'first', GOOGLE_API_KEY: 'second' })
+    expect(both.credential?.reveal()).toBe('first')
+    const blank = discoverOne({ GEMINI_API_KEY: ' ', GOOGLE_API_KEY: 'second' })
+    expect(blank.credential?.reveal()).toBe('second')
+  })
+
+  it('serves exactly the models that name the supplier, at the price of that supplier', () => {
+    const models = assembleCatalogue([
+      {
+        id: 'shared',
+        ownedBy: 'maker',
+        kind: 'chat',
+        contextWindow: 1000,
+        outputCeiling: 100,
+        price: { input: '1', output: '2' },
+        priced: { source: 'https://example.com/', date: '2026-01-01' },
+        suppliers: {
+          openai: 'shared-name',
+          groq: {
+            as: 'maker/shared',
+            price: { input: '0.5', output: '0.75' },
+            priced: { source: 'https://example.com/', date: '2026-01-01' },
+          },
+        },
+      },
+    ])
+    const keys: Readonly<Record<string, string>> = {
+      OPENAI_API_KEY: 'a',
+      GROQ_API_KEY: 'b',
+      XAI_API_KEY: 'c',
+    }
+    const found = discoverSuppliers(compatible, (name) => keys[name], models, dialect)
+    expect(found.map((supplier) => [supplier.id, [...supplier.models]])).toEqual([
+      [
+        'openai',
+        [
+          [
+            'shared',
+            {
+              as: 'shared-name',
+              price: { input: toPicoUsd(1_000_000), output: toPicoUsd(2_000_000) },
+              ownedBy: 'maker',
+            },
+          ],
+        ],
+      ],
+      [
+        'groq',
+        [
+          [
+            'shared',
+            {
+              as: 'maker/shared',
+              price: { input: toPicoUsd(500_000), output: toPicoUsd(750_000) },
+              ownedBy: 'maker',
+            },
+          ],
+        ],
+      ],
+      ['xai', []],
+    ])
+  })
+
+  it('hides the credential from every way to print a supplier', () => {
+    const key = 'sk-test-0123456789'
+    const supplier = discoverOne({ OPENAI_API_KEY: key })
+    expect(JSON.stringify(supplier)).not.toContain(key)
+    expect(Bun.inspect(supplier)).not.toContain(key)
+    expect(Bun.inspect(supplier, { depth: 20 })).not.toContain(key)
+    expect(String(supplier.credential)).not.toContain(key)
+  })
+})
+
+describe('a local server', () => {
+  const ADDRESSES: readonly (readonly [string, string])[] = [
+    ['127.0.0.1:11434', 'http://127.0.0.1:11434'],
+    ['localhost', 'http://localhost:11434'],
+    ['gpu-box:8080', 'http://gpu-box:8080'],
+    ['gpu-box:80', 'http://gpu-box'],
+    ['gpu-box/', 'http://gpu-box:11434'],
+    ['0.0.0.0', 'http://127.0.0.1:11434'],
+    ['0.0.0.0:9000', 'http://127.0.0.1:9000'],
+    ['http://0.0.0.0:11434', 'http://127.0.0.1:11434'],
+    [':9000', 'http://127.0.0.1:9000'],
+    ['::1', 'http://[::1]:11434'],
+    ['[::]:9000', 'http://[::1]:9000'],
+    ['http://gpu-box:11434/', 'http://gpu-box:11434'],
+    ['http://gpu-box', 'http://gpu-box'],
+    ['https://models.example.com', 'https://models.example.com'],
+  ]
+  for (const [host, origin] of ADDRESSES) {
+    it(`reads OLLAMA_HOST=${host} as ${origin}`, () => {
+      const supplier = discoverOne({ OLLAMA_HOST: host })
+      expect(supplier.origin).toBe(origin)
+      expect(supplier.services[0]?.path).toBe('/v1/chat/completions')
+    })
+  }
+
+  it('needs no credential, is free for any model and may be private', () => {
+    const supplier = discoverOne({ OLLAMA_HOST: 'localhost' })
+    expect(supplier.credential).toBeUndefined()
+    expect(supplier.anyModel).toEqual({ input: toPicoUsd(0), output: toPicoUsd(0) })
+    expect(supplier.allowPrivate).toBe(true)
+    expect(supplier.region).toBe('global')
+  })
+
+  it('keeps the folder of a URL', () => {
+    const supplier = discoverOne({ OLLAMA_HOST: 'https://example.com/ollama/' })
+    expect(supplier.origin).toBe('https://example.com')
+    expect(supplier.services[0]?.path).toBe('/ollama/v1/chat/completions')
+  })
+
+  it('refuses what is no address without quoting it', () => {
+    for (const host of ['ftp://host', 'http://user:hush@host', 'a b', 'host:99999', 'http://']) {
+      expect(() => discover({ OLLAMA_HOST: host })).toThrow('OLLAMA_HOST is not an address')
+    }
+    expect(() => discover({ OLLAMA_HOST: 'http://user:hush@host' })).not.toThrow('hush')
+  })
+})

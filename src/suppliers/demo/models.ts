@@ -1,0 +1,185 @@
+// The demo supplier's models: one row says what a model is called, what it costs and how it behaves,
+// mostly how it misbehaves. A new misfortune is a row.
+import { toPicoUsd } from '../../core/money.ts'
+import type { Price } from '../../core/usage.ts'
+import { printError, type ErrorFields } from './refusal.ts'
+
+export type DemoName = 'demo' | 'demo-backup'
+
+/** A reply that does not depend on the request. */
+export interface Canned {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** What a stream gets instead, as an event stream. */
+  readonly streamBody?: string
+}
+
+export interface Behaviour {
+  /** Sent instead of an answer. */
+  readonly canned?: Canned
+  /** Only this supplier sends the canned reply; the other answers. */
+  readonly cannedBy?: DemoName
+  /** Never says a word. */
+  readonly silent?: true
+  readonly reasons?: true
+  /** Answers with as many tokens as it may. */
+  readonly fills?: true
+  readonly hidesUsage?: true
+  /** The pause between two pieces. */
+  readonly pieceMs?: number
+  /** What happens after half of the pieces. */
+  readonly breaks?: 'hang' | 'cut' | 'end' | 'error'
+}
+
+export interface DemoModel {
+  readonly name: string
+  /** One line for a person. */
+  readonly summary: string
+  readonly price: Price
+  readonly behaviour: Behaviour
+}
+
+const PLAIN: Price = {
+  input: toPicoUsd(150_000),
+  cachedInput: toPicoUsd(75_000),
+  output: toPicoUsd(600_000),
+}
+
+const DEAR: Price = {
+  input: toPicoUsd(1_100_000),
+  cachedInput: toPicoUsd(275_000),
+  output: toPicoUsd(4_400_000),
+}
+
+export const SERVER_ERROR: ErrorFields = {
+  message: 'The server had an error while processing your request. Sorry about that!',
+  type: 'server_error',
+  code: null,
+  param: null,
+}
+
+function refuse(status: number, fields: ErrorFields, headers = {}): Canned {
+  return { status, contentType: 'application/json', body: printError(fields), headers }
+}
+
+function row(name: string, summary: string, behaviour: Behaviour, price = PLAIN): DemoModel {
+  return { name, summary, price, behaviour }
+}
+
+const REFUSING: readonly DemoModel[] = [
+  row('error-500', 'Always fails with status 500.', { canned: refuse(500, SERVER_ERROR) }),
+  row('error-400', 'Refuses every request as invalid, status 400.', {
+    canned: refuse(400, {
+      message: "Invalid 'temperature': the demo model error-400 refuses every request.",
+      type: 'invalid_request_error',
+      code: 'invalid_value',
+      param: 'temperature',
+    }),
+  }),
+  row('context-full', 'Says that every prompt is too long, status 400.', {
+    canned: refuse(400, {
+      message:
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in " +
+        '9000 tokens. Please reduce the length of the messages.',
+      type: 'invalid_request_error',
+      code: 'context_length_exceeded',
+      param: 'messages',
+    }),
+  }),
+  row('rate-limited', 'Refuses with status 429 and asks to wait three seconds.', {
+    canned: refuse(
+      429,
+      {
+        message: 'Rate limit reached for requests. Please try again in 3s.',
+        type: 'requests',
+        code: 'rate_limit_exceeded',
+        param: null,
+      },
+      { 'retry-after': '3' },
+    ),
+  }),
+  row('overloaded', 'Is too busy for anyone, status 503.', {
+    canned: refuse(503, {
+      message: 'The engine is currently overloaded, please try again later.',
+      type: 'server_error',
+      code: null,
+      param: null,
+    }),
+  }),
+  row('bad-credential', 'Rejects even the right credential, status 401.', {
+    canned: refuse(401, {
+      message: 'Incorrect API key provided.',
+      type: 'invalid_request_error',
+      code: 'invalid_api_key',
+      param: null,
+    }),
+  }),
+  row('redirect', 'Redirects elsewhere, status 302.', {
+    canned: {
+      status: 302,
+      contentType: 'text/plain',
+      body: '',
+      headers: { location: '/v1/elsewhere' },
+    },
+  }),
+  row('failover', 'Fails on demo and answers on demo-backup.', {
+    canned: refuse(500, SERVER_ERROR),
+    cannedBy: 'demo',
+  }),
+]
+
+const MUMBLING: readonly DemoModel[] = [
+  row('error-first', 'Status 200, and an error where the answer belongs.', {
+    canned: {
+      status: 200,
+      contentType: 'application/json',
+      body: printError(SERVER_ERROR),
+      streamBody: `data: ${printError(SERVER_ERROR)}\n\n`,
+    },
+  }),
+  row('empty', 'Status 200 and nothing else.', {
+    canned: { status: 200, contentType: 'application/json', body: '', streamBody: '' },
+  }),
+  row('garbage', 'Status 200 and a web page.', {
+    canned: {
+      status: 200,
+      contentType: 'text/html; charset=utf-8',
+      body: '<!doctype html><title>Welcome</title><p>This page is no model.</p>',
+    },
+  }),
+  row('truncated', 'Status 200 and half a JSON.', {
+    canned: {
+      status: 200,
+      contentType: 'application/json',
+      body: '{"id":"chatcmpl-demo","object":"chat.completion","choices":[{"index":0,"mess',
+      streamBody: 'data: {"id":"chatcmpl-demo","object":"chat.completion.chunk","choi\n\n',
+    },
+  }),
+]
+
+const BREAKING: readonly DemoModel[] = [
+  row('slow', 'Answers with a piece every 300 ms.', { pieceMs: 300 }),
+  row('hang', 'Never answers.', { silent: true }),
+  row('hang-mid-stream', 'Begins to answer, then falls silent.', { breaks: 'hang' }),
+  row('cut-stream', 'Begins to answer, then drops the connection.', { breaks: 'cut' }),
+  row('end-early', 'Begins to answer, then ends as if that were all.', { breaks: 'end' }),
+  row('error-mid-stream', 'Begins to answer, then reports an error.', { breaks: 'error' }),
+  row('no-usage', 'Answers, but never reports usage.', { hidesUsage: true }),
+]
+
+export const demoModels: readonly DemoModel[] = [
+  row('chat', 'Answers at once, without a model behind it.', {}),
+  row('reason', 'Shows some reasoning before it answers.', { reasons: true }, DEAR),
+  row('maximal', 'Always uses as many output tokens as it may.', { fills: true }),
+  ...BREAKING,
+  ...REFUSING,
+  ...MUMBLING,
+]
+
+const BY_NAME = new Map(demoModels.map((model) => [model.name, model]))
+
+export function findDemoModel(name: string): DemoModel | undefined {
+  return BY_NAME.get(name)
+}

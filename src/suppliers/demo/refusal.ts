@@ -1,0 +1,30 @@
+// How the demo supplier says no: OpenAI's error shape, as clients match on its wording. A refusal is
+// thrown where it is found and rendered by the server alone.
+
+export interface ErrorFields {
+  readonly message: string
+  readonly type: string
+  readonly code: string | null
+  readonly param: string | null
+}
+
+export class DemoRefusal extends Error {
+  readonly status: number
+  readonly fields: ErrorFields
+
+  constructor(status: number, fields: ErrorFields) {
+    super(fields.message)
+    this.name = 'DemoRefusal'
+    this.status = status
+    this.fields = fields
+  }
+}
+
+export function printError(fields: ErrorFields): string {
+  const { message, type, param, code } = fields
+  return JSON.stringify({ error: { message, type, param, code } })
+}
+
+export function badRequest(message: string, param: string, code = 'invalid_value'): DemoRefusal {
+  return new DemoRefusal(400, { message, type: 'invalid_request_error', code, param })
+}

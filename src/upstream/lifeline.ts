@@ -1,0 +1,127 @@
+// Ends one attempt when it takes too long or its caller has gone. Deadlines are checked once a second
+// against the clock that was handed in, so an attempt sets no timer of its own.
+import type { Clock } from '../core/clock.ts'
+import { GatewayError } from '../core/problem.ts'
+
+/** The reason of an abort that the caller caused. */
+export class CallerGone extends Error {
+  override readonly name = 'CallerGone'
+
+  constructor() {
+    super('the caller has gone')
+  }
+}
+
+/** The status under which a caller's leaving is recorded. */
+export const CALLER_LEFT = 499
+
+/** The caller's side of a call, as far as an attempt must know it. */
+export interface CallerLine {
+  /** Fires when the caller has gone. */
+  readonly signal: AbortSignal
+  /** Lets the answer take its time: without this the server cuts a silent connection. */
+  keepOpen(): void
+  /** Gives the connection its usual limits back. */
+  letGo(): void
+}
+
+/** How long a supplier may take to say what an answer used whose caller has gone at its end. */
+const LINGER_MS = 2_000
+
+// A controller that never fired is as good as new, and a new one for every call is work for the garbage
+// collector above all. Bounded by what a burst leaves behind.
+const SPARE_MAX = 256
+const spare: AbortController[] = []
+
+export class Lifeline {
+  readonly #controller = spare.pop() ?? new AbortController()
+  readonly #clock: Clock
+  readonly #caller: CallerLine
+  readonly #left: AbortSignal
+  readonly #living: Set<Lifeline>
+  readonly #stopTicking: () => void
+  #deadline = Number.POSITIVE_INFINITY
+  #waitingFor = ''
+  #limitMs = 0
+  #isReleased = false
+  #isRenewed = false
+  #isKept = false
+  #isLingering = false
+  #isWorthwhile = (): boolean => false
+
+  /** `living` lists every attempt under way; this one is in it until it is released. */
+  constructor(clock: Clock, caller: CallerLine, living: Set<Lifeline>) {
+    this.#clock = clock
+    this.#caller = caller
+    this.#living = living
+    living.add(this)
+    this.#stopTicking = clock.everySecond(() => this.#check())
+    this.#left = caller.signal
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- one attempt at a time, and cheaper
+    this.#left.onabort = () => void this.leave()
+    if (this.#left.aborted) this.leave()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** From now on, what is waited for must come within `limitMs`. */
+  expect(waitingFor: string, limitMs: number): void {
+    this.#waitingFor = waitingFor
+    this.#limitMs = limitMs
+    this.#deadline = this.#clock.elapsed() + limitMs
+    this.#isRenewed = false
+  }
+
+  /** Something came: the time allowed for the next begins anew, as exactly as the ticks tell. */
+  renew(): void {
+    this.#isRenewed = true
+  }
+
+  /** Ends the attempt now; what is still under way at the supplier is cancelled. */
+  abort(reason: Error): void {
+    if (this.#isReleased) return
+    this.#controller.abort(reason)
+    this.release()
+  }
+
+  /** The attempt is over: nothing of it may be under way any more. */
+  release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#living.delete(this)
+    this.#stopTicking()
+    if (this.#isKept) this.#caller.letGo()
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
+    this.#left.onabort = null
+    if (!this.#controller.signal.aborted && spare.length < SPARE_MAX) spare.push(this.#controller)
+  }
+
+  /** While this holds, there is something left to hear that is worth a moment after the caller has gone. */
+  lingerWhile(isWorthwhile: () => boolean): void {
+    this.#isWorthwhile = isWorthwhile
+  }
+
+  /** The caller has gone. True when that ends the attempt, false while it lingers. */
+  leave(): boolean {
+    if (!this.#isWorthwhile()) this.abort(new CallerGone())
+    else if (!this.#isLingering) this.expect('usage', LINGER_MS)
+    this.#isLingering = !this.signal.aborted
+    return !this.#isLingering
+  }
+
+  #check(): void {
+    // Short calls, which are most, never come here and are spared the work.
+    if (!this.#isKept) this.#caller.keepOpen()
+    this.#isKept = true
+    const now = this.#clock.elapsed()
+    if (this.#isRenewed) this.#deadline = now + this.#limitMs
+    this.#isRenewed = false
+    if (now < this.#deadline) return
+    if (this.#isLingering) return this.abort(new CallerGone())
+    const seconds = Math.round(this.#limitMs / 1000)
+    const text = `The supplier sent no ${this.#waitingFor} within ${seconds} seconds.`
+    this.abort(new GatewayError('provider_timeout', text))
+  }
+}

@@ -1,0 +1,456 @@
+// Reads a JSON document in one pass over its bytes, pulled by whoever knows the shape. It proves the
+// document well-formed and bounded, and allocates only the values that are asked for.
+
+import { isSame, KeySet, OTHER } from './key-set.ts'
+
+export type JsonFaultKind = 'syntax' | 'limit' | 'ambiguous'
+
+/** Why a document was given up: broken, too deep or too wide, or readable in two ways. */
+export class JsonFault extends Error {
+  readonly kind: JsonFaultKind
+  readonly offset: number
+
+  constructor(kind: JsonFaultKind, offset: number, text: string) {
+    super(text)
+    this.name = 'JsonFault'
+    this.kind = kind
+    this.offset = offset
+  }
+}
+
+export const DEPTH_MAX = 64
+export const MEMBERS_MAX = 10_000
+/** Over all arrays of a document: a few bytes each would keep the process busy for seconds. */
+export const ITEMS_MAX = 250_000
+
+/** The object has no further member. */
+export const END = -1
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const MINUS = 0x2d
+
+/** 1 for the bytes that end a run inside a string: quote, backslash and control characters. */
+const STOPS = new Uint8Array(256)
+for (let byte = 0; byte < 0x20; byte++) STOPS[byte] = 1
+STOPS[QUOTE] = 1
+STOPS[BACKSLASH] = 1
+
+/** 1 for the letters that may follow a backslash, `u` apart. */
+const ESCAPES = new Uint8Array(256)
+for (const letter of '"\\/bfnrt') ESCAPES[letter.charCodeAt(0)] = 1
+
+const WORDS: Readonly<Record<number, Uint8Array>> = {
+  0x74: new TextEncoder().encode('true'),
+  0x66: new TextEncoder().encode('false'),
+  0x6e: new TextEncoder().encode('null'),
+}
+
+const decoder = new TextDecoder()
+const EMPTY = new Uint8Array(0)
+const NO_WORDS = new Int32Array(0)
+
+/** Strings up to this length are not worth the native calls and the second view of the bytes. */
+const NEAR = 1024
+const HIGH_BITS = 0x80808080 | 0
+const LOW_BITS = 0x7f7f7f7f
+const LIFT = 0x60606060
+
+/** What a document may hold; its depth is bounded in any case. */
+export interface JsonLimits {
+  /** Members of one object. */
+  readonly members: number
+  /** Items over all arrays. */
+  readonly items: number
+}
+
+const REQUEST_LIMITS: JsonLimits = { members: MEMBERS_MAX, items: ITEMS_MAX }
+
+export class JsonCursor {
+  /** The byte that is read next; in front of a value whenever a method has returned. */
+  at = 0
+  /** The opening quote of the name that `nextKey` found last. */
+  keyAt = 0
+  #bytes: Uint8Array = EMPTY
+  #end = 0
+  #depth = 0
+  #items = 0
+  #isFirst = true
+  /** The same bytes four at a time; made when a long string first needs it. */
+  #words: Int32Array = NO_WORDS
+  /** The next backslash, as far as it has been searched for. */
+  #slashAt = -1
+  readonly #seen = new Int32Array(DEPTH_MAX + 1)
+  readonly #members = new Int32Array(DEPTH_MAX + 1)
+  readonly #limits: JsonLimits
+
+  constructor(limits: JsonLimits = REQUEST_LIMITS) {
+    this.#limits = limits
+  }
+
+  /** Starts a document; the cursor may be used again for the next one. */
+  open(bytes: Uint8Array, from = 0, to = bytes.length): void {
+    this.#bytes = bytes
+    this.#end = to
+    this.#slashAt = -1
+    this.#depth = 0
+    this.#items = 0
+    this.at = from
+    this.#space()
+  }
+
+  /** Ends the document: nothing but white space may follow its value. */
+  close(): void {
+    this.#space()
+    if (this.at < this.#end) this.#fail('text after the end of the document')
+    // A cursor outlives its document, and must not keep the document alive.
+    this.#bytes = EMPTY
+    this.#words = NO_WORDS
+  }
+
+  isObject(): boolean {
+    return this.#byte() === OPEN_OBJECT
+  }
+
+  isArray(): boolean {
+    return this.#byte() === OPEN_ARRAY
+  }
+
+  isString(): boolean {
+    return this.#byte() === QUOTE
+  }
+
+  isNumber(): boolean {
+    const byte = this.#byte()
+    return byte === MINUS || isDigit(byte)
+  }
+
+  isBoolean(): boolean {
+    const byte = this.#byte()
+    return byte === 0x74 || byte === 0x66
+  }
+
+  isNull(): boolean {
+    return this.#byte() === 0x6e
+  }
+
+  /** True for `""`, `[]`, `{}` and `null`: a value that says nothing. */
+  isBlank(): boolean {
+    const byte = this.#byte()
+    if (byte === QUOTE) return this.#bytes[this.at + 1] === QUOTE
+    if (byte !== OPEN_ARRAY && byte !== OPEN_OBJECT) return byte === 0x6e
+    const from = this.at++
+    this.#space()
+    // The brackets of JSON close two places after they open.
+    const isClosed = this.#byte() === byte + 2
+    this.at = from
+    return isClosed
+  }
+
+  /** Compares the raw bytes at the cursor, ignoring case, without moving. */
+  startsWith(text: string): boolean {
+    for (let index = 0; index < text.length; index++) {
+      const byte = this.#bytes[this.at + index] ?? 0
+      const lower = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
+      if (lower !== text.charCodeAt(index)) return false
+    }
+    return true
+  }
+
+  enterObject(): void {
+    this.#enter(OPEN_OBJECT)
+    this.#seen[this.#depth] = 0
+  }
+
+  enterArray(): void {
+    this.#enter(OPEN_ARRAY)
+  }
+
+  /** Moves to the value of the next member and says which listed name it has: a position, OTHER or END. */
+  nextKey(keys: KeySet): number {
+    if (!this.#next(CLOSE_OBJECT)) return END
+    if (this.#byte() !== QUOTE) this.#fail('a member must begin with its name in quotes')
+    this.keyAt = this.at
+    const isPlain = this.#string()
+    const index = this.#identify(keys, isPlain)
+    this.#space()
+    if (this.#byte() !== COLON) this.#fail('a colon must follow the name of a member')
+    this.at++
+    this.#space()
+    return index
+  }
+
+  /** Moves to the next item of an array; false after the last one. */
+  nextItem(): boolean {
+    if (!this.#next(CLOSE_ARRAY)) return false
+    if (++this.#items > this.#limits.items)
+      throw new JsonFault('limit', this.at, `more than ${this.#limits.items} items in its arrays`)
+    return true
+  }
+
+  /** Passes over one value of any kind and proves it well-formed. */
+  skip(): void {
+    const byte = this.#byte()
+    if (byte === QUOTE) this.#string()
+    else if (byte === OPEN_OBJECT) this.#skipObject()
+    else if (byte === OPEN_ARRAY) this.#skipArray()
+    else if (byte === MINUS || isDigit(byte)) this.#number()
+    else this.#word(byte)
+  }
+
+  /** Reads a string value. */
+  text(): string {
+    const from = this.at
+    const isPlain = this.#string()
+    return isPlain
+      ? decoder.decode(this.#bytes.subarray(from + 1, this.at - 1))
+      : this.#unescape(from)
+  }
+
+  /** Reads a number value. */
+  number(): number {
+    const from = this.at
+    this.#number()
+    return Number(decoder.decode(this.#bytes.subarray(from, this.at)))
+  }
+
+  /** Reads `true` or `false`. */
+  boolean(): boolean {
+    const isTrue = this.#byte() === 0x74
+    this.#word(this.#byte())
+    return isTrue
+  }
+
+  #byte(): number {
+    return this.at < this.#end ? this.#bytes[this.at]! : -1
+  }
+
+  #enter(opening: number): void {
+    if (this.#byte() !== opening) this.#fail('another kind of value was expected')
+    if (++this.#depth > DEPTH_MAX)
+      throw new JsonFault('limit', this.at, `nested more than ${DEPTH_MAX} levels deep`)
+    this.#members[this.#depth] = 0
+    this.at++
+    this.#isFirst = true
+  }
+
+  /** Steps over a comma or the closing bracket; false when the container has ended. */
+  #next(closing: number): boolean {
+    this.#space()
+    if (this.#byte() === closing) return this.#leave()
+    if (this.#isFirst) {
+      this.#isFirst = false
+      return true
+    }
+    if (this.#byte() !== COMMA) this.#fail('a comma or a closing bracket was expected')
+    this.at++
+    this.#space()
+    // What stands here must be a value: a closing bracket after a comma is refused by whoever reads it.
+    return true
+  }
+
+  #leave(): false {
+    this.at++
+    this.#depth--
+    this.#isFirst = false
+    return false
+  }
+
+  #identify(keys: KeySet, isPlain: boolean): number {
+    if (++this.#members[this.#depth]! > this.#limits.members)
+      throw new JsonFault(
+        'limit',
+        this.at,
+        `an object has more than ${this.#limits.members} members`,
+      )
+    const from = this.keyAt + 1
+    const to = this.at - 1
+    const index = isPlain ? keys.match(this.#bytes, from, to) : OTHER
+    if (!keys.once) return index
+    if (index === OTHER) {
+      this.#refuseLookalike(keys, isPlain)
+      return OTHER
+    }
+    const bit = 1 << index
+    if ((this.#seen[this.#depth]! & bit) !== 0) this.#refuseAmbiguous(keys.names[index]!)
+    this.#seen[this.#depth]! |= bit
+    return index
+  }
+
+  /** A name that is not in the set, and might still be read as one that is. */
+  #refuseLookalike(keys: KeySet, isPlain: boolean): void {
+    if (isPlain && !(keys.fold && keys.couldFold(this.#bytes, this.keyAt + 1, this.at - 1))) return
+    // Folding and escapes change a name's length by little; longer ones cannot be meant.
+    if (this.at - this.keyAt > 256) return
+    const name = isPlain
+      ? decoder.decode(this.#bytes.subarray(this.keyAt + 1, this.at - 1))
+      : this.#unescape(this.keyAt)
+    const index = keys.resembles(name)
+    if (index !== OTHER) this.#refuseAmbiguous(keys.names[index]!)
+  }
+
+  #refuseAmbiguous(name: string): never {
+    throw new JsonFault('ambiguous', this.keyAt, name)
+  }
+
+  #skipObject(): void {
+    this.enterObject()
+    while (this.nextKey(NO_KEYS) !== END) this.skip()
+  }
+
+  #skipArray(): void {
+    this.enterArray()
+    while (this.nextItem()) this.skip()
+  }
+
+  /** Passes over a string; true when it holds no escape. */
+  #string(): boolean {
+    const bytes = this.#bytes
+    let at = this.at + 1
+    let isPlain = true
+    for (;;) {
+      const near = at + NEAR
+      while (STOPS[bytes[at]!] === 0 && at < near) at++
+      if (at === near) at = this.#leap(at)
+      if (at >= this.#end) this.#fail('the document ends inside a string')
+      if (bytes[at] === QUOTE) break
+      if (bytes[at] !== BACKSLASH) {
+        this.at = at
+        this.#fail('a control character stands in a string')
+      }
+      isPlain = false
+      at = this.#escape(at + 1)
+    }
+    this.at = at + 1
+    return isPlain
+  }
+
+  /** Crosses a long run by native search and four bytes at a time; stops where the byte loop would. */
+  #leap(from: number): number {
+    const bytes = this.#bytes
+    if (this.#slashAt < from) {
+      const slash = bytes.indexOf(BACKSLASH, from)
+      this.#slashAt = slash < 0 ? this.#end : slash
+    }
+    const quote = bytes.indexOf(QUOTE, from)
+    const to = Math.min(quote < 0 ? this.#end : quote, this.#slashAt, this.#end)
+    let at = this.#passWords(from, to)
+    while (at < to && STOPS[bytes[at]!] === 0) at++
+    return at
+  }
+
+  /** Passes over blocks of sixteen bytes without a control character; may stop early, never late. */
+  #passWords(from: number, to: number): number {
+    const { buffer, byteOffset } = this.#bytes
+    if (this.#words.buffer !== buffer)
+      this.#words = new Int32Array(buffer, 0, buffer.byteLength >> 2)
+    const words = this.#words
+    let index = (byteOffset + from + 3) >> 2
+    const last = ((byteOffset + to) >> 2) - 4
+    for (; index <= last; index += 4) {
+      const first = words[index]!
+      const second = words[index + 1]!
+      const third = words[index + 2]!
+      const fourth = words[index + 3]!
+      // Adding 0x60 lifts every byte from 0x20 on into the high bit; a control character stays below.
+      const high =
+        (((first & LOW_BITS) + LIFT) | first) &
+        (((second & LOW_BITS) + LIFT) | second) &
+        (((third & LOW_BITS) + LIFT) | third) &
+        (((fourth & LOW_BITS) + LIFT) | fourth)
+      if ((high & HIGH_BITS) !== HIGH_BITS) break
+    }
+    // The up to three bytes before the first whole word are left to the byte loop of the caller.
+    const reached = (index << 2) - byteOffset
+    return index === (byteOffset + from + 3) >> 2 || !this.#isClean(from) ? from : reached
+  }
+
+  #isClean(from: number): boolean {
+    const bytes = this.#bytes
+    return (
+      STOPS[bytes[from]!] === 0 && STOPS[bytes[from + 1]!] === 0 && STOPS[bytes[from + 2]!] === 0
+    )
+  }
+
+  #escape(at: number): number {
+    const letter = this.#bytes[at]
+    if (letter !== undefined && ESCAPES[letter] === 1) return at + 1
+    if (letter !== 0x75) {
+      this.at = at
+      this.#fail('a string holds an unknown escape')
+    }
+    for (let index = at + 1; index <= at + 4; index++)
+      if (index >= this.#end || !isHex(this.#bytes[index]!)) {
+        this.at = index
+        this.#fail('a string holds a broken \\u escape')
+      }
+    return at + 5
+  }
+
+  #unescape(from: number): string {
+    const text: unknown = JSON.parse(decoder.decode(this.#bytes.subarray(from, this.at)))
+    return String(text)
+  }
+
+  #number(): void {
+    if (this.#byte() === MINUS) this.at++
+    if (this.#byte() === 0x30) this.at++
+    else this.#digits()
+    if (this.#byte() === 0x2e) {
+      this.at++
+      this.#digits()
+    }
+    if ((this.#byte() | 0x20) === 0x65) {
+      this.at++
+      if (this.#byte() === 0x2b || this.#byte() === MINUS) this.at++
+      this.#digits()
+    }
+  }
+
+  #digits(): void {
+    if (!isDigit(this.#byte())) this.#fail('a number is broken')
+    while (isDigit(this.#byte())) this.at++
+  }
+
+  #word(first: number): void {
+    const word = WORDS[first]
+    if (
+      word === undefined ||
+      this.at + word.length > this.#end ||
+      !isSame(this.#bytes, this.at, word)
+    )
+      this.#fail('a value was expected')
+    this.at += word.length
+  }
+
+  #space(): void {
+    const bytes = this.#bytes
+    let at = this.at
+    while (at < this.#end) {
+      const byte = bytes[at]
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
+      at++
+    }
+    this.at = at
+  }
+
+  #fail(text: string): never {
+    throw new JsonFault('syntax', Math.min(this.at, this.#end), text)
+  }
+}
+
+const NO_KEYS = new KeySet([])
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39
+}
+
+function isHex(byte: number): boolean {
+  const lower = byte | 0x20
+  return isDigit(byte) || (lower >= 0x61 && lower <= 0x66)
+}

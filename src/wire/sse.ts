@@ -1,0 +1,210 @@
+// Splits a byte stream into server-sent events however it was sliced, with LF, CRLF or CR, with or
+// without a byte order mark. It hands out places in a buffer and copies only what a slice has split.
+
+/** One event: its raw bytes, and the payload of its data lines. */
+export interface FrameSink {
+  frame(buffer: Uint8Array, from: number, to: number, data: FrameData): void
+}
+
+/** Where an event's payload stands; `from` equals `to` when it has none. */
+export interface FrameData {
+  readonly bytes: Uint8Array
+  readonly from: number
+  readonly to: number
+}
+
+/** An event grew past what the splitter may hold back. */
+export class FrameTooLarge extends Error {}
+
+const LF = 0x0a
+const CR = 0x0d
+const COLON = 0x3a
+const SPACE = 0x20
+const NONE = new Uint8Array(0)
+
+class Payload implements FrameData {
+  bytes: Uint8Array = NONE
+  from = 0
+  to = 0
+}
+
+export class SseSplitter {
+  readonly #sink: FrameSink
+  readonly #frameBytesMax: number
+  readonly #payload = new Payload()
+  /** Bytes of an event that has not ended yet. */
+  #carry: Uint8Array = NONE
+  #carried = 0
+  #isAtStart = true
+  /** Work in progress on the current event; offsets into the buffer being read. */
+  #frameAt = 0
+  #lineAt = 0
+  #dataFrom = -1
+  #dataTo = -1
+  #joined: number[] | undefined
+
+  constructor(sink: FrameSink, frameBytesMax: number) {
+    this.#sink = sink
+    this.#frameBytesMax = frameBytesMax
+  }
+
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return
+    if (this.#carried === 0) this.#read(chunk, chunk.length, 0)
+    else {
+      const resume = this.#append(chunk)
+      this.#read(this.#carry, this.#carried, resume)
+    }
+  }
+
+  /** The stream has ended; an event whose blank line is missing still counts. */
+  finish(): void {
+    if (this.#carried === 0) return
+    const buffer = this.#carry
+    const end = this.#carried
+    this.#carried = 0
+    this.#carry = NONE
+    if (this.#lineAt < end) this.#line(buffer, this.#lineAt, buffer[end - 1] === CR ? end - 1 : end)
+    this.#emit(buffer, end)
+  }
+
+  #append(chunk: Uint8Array): number {
+    const resume = this.#carried
+    const needed = resume + chunk.length
+    if (needed > this.#carry.length) {
+      const grown = new Uint8Array(Math.max(needed, this.#carry.length * 2))
+      grown.set(this.#carry.subarray(0, resume))
+      this.#carry = grown
+    }
+    this.#carry.set(chunk, resume)
+    this.#carried = needed
+    return resume
+  }
+
+  #read(buffer: Uint8Array, end: number, resume: number): void {
+    if (this.#isAtStart && !this.#passMark(buffer, end)) return
+    // A search in native code beats a loop over the bytes, and hardly anyone sends a CR.
+    let from = Math.max(resume, this.#lineAt)
+    // The last slice ended on a CR that was left for this one to explain.
+    if (from > this.#lineAt && buffer[from - 1] === CR) from--
+    const returnAt = buffer.indexOf(CR, from)
+    if (returnAt >= 0 && returnAt < end) this.#readAny(buffer, end, from)
+    else this.#readPlain(buffer, end, from)
+    this.#keep(buffer, end)
+  }
+
+  /** Steps over a byte order mark; false while too few bytes have come to tell. */
+  #passMark(buffer: Uint8Array, end: number): boolean {
+    if (buffer[0] === 0xef) {
+      if (end < 3) {
+        this.#keep(buffer, end)
+        return false
+      }
+      if (buffer[1] === 0xbb && buffer[2] === 0xbf) {
+        this.#frameAt = 3
+        this.#lineAt = 3
+      }
+    }
+    this.#isAtStart = false
+    return true
+  }
+
+  #readPlain(buffer: Uint8Array, end: number, from: number): void {
+    let at = buffer.indexOf(LF, from)
+    while (at >= 0 && at < end) {
+      this.#endLine(buffer, at, at + 1)
+      at = buffer.indexOf(LF, at + 1)
+    }
+  }
+
+  #readAny(buffer: Uint8Array, end: number, from: number): void {
+    for (let at = from; at < end; at++) {
+      const byte = buffer[at]
+      if (byte === LF) this.#endLine(buffer, at, at + 1)
+      else if (byte === CR) {
+        // A CR at the very end may be half of a CRLF: wait for the byte that tells.
+        if (at + 1 === end) return
+        const isPair = buffer[at + 1] === LF
+        this.#endLine(buffer, at, isPair ? at + 2 : at + 1)
+        if (isPair) at++
+      }
+    }
+  }
+
+  #endLine(buffer: Uint8Array, lineEnd: number, nextLine: number): void {
+    const lineAt = this.#lineAt
+    this.#lineAt = nextLine
+    if (lineEnd > lineAt) this.#line(buffer, lineAt, lineEnd)
+    else this.#emit(buffer, nextLine)
+  }
+
+  /** Notes a data line: `data`, `data:` and `data: ` all begin one; other fields pass unread. */
+  #line(buffer: Uint8Array, from: number, to: number): void {
+    if (to - from < 4 || buffer[from] !== 0x64 || buffer[from + 1] !== 0x61) return
+    if (buffer[from + 2] !== 0x74 || buffer[from + 3] !== 0x61) return
+    if (to - from > 4 && buffer[from + 4] !== COLON) return
+    let at = Math.min(from + 5, to)
+    if (at < to && buffer[at] === SPACE) at++
+    if (this.#dataFrom < 0) {
+      this.#dataFrom = at
+      this.#dataTo = to
+    } else {
+      this.#joined ??= [this.#dataFrom, this.#dataTo]
+      this.#joined.push(at, to)
+    }
+  }
+
+  #emit(buffer: Uint8Array, end: number): void {
+    const from = this.#frameAt
+    this.#frameAt = end
+    const payload = this.#payload
+    if (this.#joined !== undefined) this.#join(buffer, this.#joined)
+    else {
+      payload.bytes = buffer
+      payload.from = Math.max(this.#dataFrom, 0)
+      payload.to = Math.max(this.#dataTo, 0)
+    }
+    this.#dataFrom = -1
+    this.#dataTo = -1
+    this.#joined = undefined
+    this.#sink.frame(buffer, from, end, payload)
+    payload.bytes = NONE
+  }
+
+  /** Several data lines are one payload with line feeds between them. */
+  #join(buffer: Uint8Array, places: readonly number[]): void {
+    const parts: Uint8Array[] = []
+    for (let index = 0; index < places.length; index += 2) {
+      if (index > 0) parts.push(LINE_FEED)
+      parts.push(buffer.subarray(places[index], places[index + 1]))
+    }
+    const joined = Buffer.concat(parts)
+    this.#payload.bytes = joined
+    this.#payload.from = 0
+    this.#payload.to = joined.length
+  }
+
+  /** Keeps the unfinished rest in a buffer of its own: the slices already handed out stay untouched. */
+  #keep(buffer: Uint8Array, end: number): void {
+    const from = this.#frameAt
+    const rest = end - from
+    if (rest > this.#frameBytesMax)
+      throw new FrameTooLarge(`an event exceeds ${this.#frameBytesMax}`)
+    if (rest > 0 && (from > 0 || buffer !== this.#carry)) this.#carry = buffer.slice(from, end)
+    else if (rest === 0) this.#carry = NONE
+    this.#carried = rest
+    this.#frameAt = 0
+    this.#shift(from)
+  }
+
+  #shift(by: number): void {
+    this.#lineAt -= by
+    if (this.#dataFrom >= 0) {
+      this.#dataFrom -= by
+      this.#dataTo -= by
+    }
+    if (this.#joined !== undefined) this.#joined = this.#joined.map((place) => place - by)
+  }
+}
+
+const LINE_FEED = new Uint8Array([LF])

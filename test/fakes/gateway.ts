@@ -1,0 +1,120 @@
+// The real gateway on a free port with a data folder of its own, in front of whatever suppliers a test
+// brings along.
+import { Database } from 'bun:sqlite'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startApp, type App, type AppOptions } from '../../src/app.ts'
+import { readSettings } from '../../src/config/environment.ts'
+import { toPicoUsd } from '../../src/core/money.ts'
+import { Secret } from '../../src/core/secret.ts'
+import { openaiChat } from '../../src/dialects/openai-chat/index.ts'
+import type { Supplier } from '../../src/suppliers/supplier.ts'
+
+export const ROOT_KEY = `svc_${'r'.repeat(40)}`
+
+export interface Gateway {
+  readonly app: App
+  readonly url: string
+  /** Posts a chat request with the root key; a string is sent as it is. */
+  chat(body: unknown, init?: RequestInit): Promise<Response>
+  /** Makes a managed key and returns its secret. */
+  createKey(settings: object): Promise<{ readonly id: string; readonly key: string }>
+  /** Calls the management interface with the root key. */
+  manage(method: string, path: string, body?: unknown): Promise<Response>
+  /** The audit as it stands in the database, oldest first. */
+  audit(): readonly AuditLine[]
+  /** Ends the gateway and keeps its data folder until `stop`. */
+  drain(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** What tests ask of an audit row. */
+export interface AuditLine {
+  readonly request_id: string
+  readonly status: number
+  readonly code: string | null
+  readonly supplier: string | null
+  readonly attempts: number
+  readonly stream: number
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly cost: number
+}
+
+export type GatewayOptions = Omit<AppOptions, 'settings'> & {
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  const settings = readSettings({
+    PORT: '0',
+    GATEWAY_DATA: folder,
+    GATEWAY_ROOT_KEY: ROOT_KEY,
+    ...options.environment,
+  })
+  const app = await startApp({ ...options, settings })
+  const call = (method: string, path: string, body: unknown, init: RequestInit = {}) =>
+    fetch(app.url + path, {
+      method,
+      ...init,
+      headers: {
+        authorization: `Bearer ${ROOT_KEY}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(init.headers as Record<string, string> | undefined),
+      },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+  return {
+    app,
+    url: app.url,
+    chat: (body, init) => call('POST', '/v1/chat/completions', body, init),
+    manage: (method, path, body) => call(method, `/v1/manage${path}`, body),
+    async createKey(settings) {
+      const response = await call('POST', '/v1/manage/keys', settings)
+      return (await response.json()) as { id: string; key: string }
+    },
+    audit: () => readAudit(folder),
+    drain: () => app.drain({ noticeMs: 0, limitMs: 0 }),
+    async stop() {
+      await app.drain({ noticeMs: 0, limitMs: 0 })
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export function readAudit(folder: string): readonly AuditLine[] {
+  const database = new Database(join(folder, 'gateway.db'), { readonly: true })
+  try {
+    return database
+      .query<AuditLine, []>(
+        `SELECT request_id, status, code, supplier, attempts, stream, input_tokens, output_tokens, cost
+         FROM audit ORDER BY sequence`,
+      )
+      .all()
+  } finally {
+    database.close(true)
+  }
+}
+
+/** A supplier as the configuration would describe it, at a fake's address. */
+export function supplierAt(origin: string, changes: Partial<Supplier> = {}): Supplier {
+  const price = { input: toPicoUsd(150_000), output: toPicoUsd(600_000) }
+  return {
+    id: 'fake',
+    origin,
+    region: 'EU',
+    credential: new Secret('supplier-secret'),
+    services: [{ dialect: openaiChat, path: '/v1/chat/completions' }],
+    quirks: { usage: 'ask' },
+    models: new Map([['test-model', { as: 'upstream-model', price, ownedBy: 'maker' }]]),
+    anyModel: undefined,
+    allowPrivate: true,
+    ...changes,
+  }
+}
+
+export const HELLO = { model: 'test-model', messages: [{ role: 'user', content: 'Hello' }] }
