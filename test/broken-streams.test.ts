@@ -261,3 +261,20 @@ describe('a supplier that is only odd', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'provider_response_too_large' } })
   })
 })
+
+describe('a stream with fewer choices than were asked for', () => {
+  const two = { ...HELLO, stream: true, n: 2 }
+
+  it('is cut where it merely ends', async () => {
+    const { gateway } = await openStreet([(_, reply) => sendEvents(reply, ANSWER)])
+    const text = await (await gateway.chat(two)).text()
+    expect(text).toContain('"code":"stream_interrupted"')
+  })
+
+  it('is whole where the supplier closes it with its marker', async () => {
+    const { gateway } = await openStreet([(_, reply) => sendEvents(reply, [...ANSWER, DONE])])
+    const text = await (await gateway.chat(two)).text()
+    expect(text).toEndWith(DONE)
+    expect(text).not.toContain('"error"')
+  })
+})

@@ -51,8 +51,8 @@ export type FrameKind = 'preamble' | 'content' | 'usage' | 'end' | 'void'
 export interface StreamWatcher {
   /** Reads the data of one frame; throws a GatewayError when it is broken or says that the supplier failed. */
   see(data: Uint8Array, from: number, to: number): FrameKind
-  /** A reason to stop was seen for every choice that began: the answer is whole. */
-  isFinished(): boolean
+  /** A reason to stop was seen for every choice that began, and for at least this many: the answer is whole. */
+  isFinished(choices: number): boolean
   usage(): Usage | undefined
 }
 

@@ -36,6 +36,7 @@ export class RelayStream implements FrameSink {
   readonly #lifeline: Lifeline
   readonly #limits: Limits
   readonly #keepsUsage: boolean
+  readonly #choices: number
   /** Bytes that are ready to go out. */
   readonly #ready: Uint8Array[] = []
   /** The run of passed events in the buffer at hand. */
@@ -51,12 +52,13 @@ export class RelayStream implements FrameSink {
     this.#attempt = call.tries.at(-1)!.attempt
     this.#watcher = call.dialect.relay.watch()
     this.#keepsUsage = call.facts.asksUsage
+    this.#choices = call.facts.choices
     this.#splitter = new SseSplitter(this, limits.frameBytesMax)
     this.#reader = body.getReader()
     this.#lifeline = lifeline
     this.#limits = limits
     // Many clients hang up at the reason to stop; what the whole answer used comes right after it.
-    lifeline.lingerWhile(() => this.#watcher.isFinished() && this.#watcher.usage() === undefined)
+    lifeline.lingerWhile(() => this.#isFinished() && this.#watcher.usage() === undefined)
   }
 
   /** Reads up to the first content. Until then nothing was passed on, and another supplier may be asked. */
@@ -179,8 +181,13 @@ export class RelayStream implements FrameSink {
 
   #end(): void {
     this.#isDone = true
-    if (this.#watcher.isFinished()) void this.#close()
+    if (this.#isFinished()) void this.#close()
     else this.#fail(this.#cut())
+  }
+
+  /** A closing marker vouches for an answer with fewer choices than were asked for; a mere end does not. */
+  #isFinished(): boolean {
+    return this.#watcher.isFinished(this.#marker === undefined ? this.#choices : 1)
   }
 
   #cut(): GatewayError {

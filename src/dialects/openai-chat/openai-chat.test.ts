@@ -135,13 +135,13 @@ describe('the stream watcher', () => {
 
   it('is finished when each choice that began has its reason', () => {
     const watcher = relay.watch()
-    expect(watcher.isFinished()).toBe(false)
+    expect(watcher.isFinished(1)).toBe(false)
     see(watcher, delta({ content: 'a' }, 0))
     see(watcher, delta({ content: 'b' }, 1))
     see(watcher, finish(1))
-    expect(watcher.isFinished()).toBe(false)
+    expect(watcher.isFinished(1)).toBe(false)
     see(watcher, finish(0, 'length'))
-    expect(watcher.isFinished()).toBe(true)
+    expect(watcher.isFinished(1)).toBe(true)
     see(watcher, '[DONE]')
   })
 
@@ -154,21 +154,21 @@ describe('the stream watcher', () => {
       usage: { prompt_tokens: 3, completion_tokens: 4 },
     })
     see(watcher, { choices: [{ index: 0, finish_reason: null, content_filter_offsets: {} }] })
-    expect(watcher.isFinished()).toBe(true)
+    expect(watcher.isFinished(1)).toBe(true)
     expect(watcher.usage()).toMatchObject({ inputTokens: 3, outputTokens: 4 })
   })
 
   it('takes neither null nor an empty text for a reason', () => {
     const watcher = relay.watch()
     see(watcher, finish(0, ''))
-    expect(watcher.isFinished()).toBe(false)
+    expect(watcher.isFinished(1)).toBe(false)
   })
 
   it('is not finished by the marker or by usage alone', () => {
     const watcher = relay.watch()
     see(watcher, { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } })
     see(watcher, '[DONE]')
-    expect(watcher.isFinished()).toBe(false)
+    expect(watcher.isFinished(1)).toBe(false)
   })
 
   const usage = {

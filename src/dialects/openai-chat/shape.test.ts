@@ -67,11 +67,11 @@ describe('text shape', () => {
     const watcher = watch()
     const see = (text: string) => watcher.see(encoder.encode(text), 0, encoder.encode(text).length)
     for (const word of ['one', 'two', 'three']) expect(see(frame(word))).toBe('content')
-    expect(watcher.isFinished()).toBe(false)
+    expect(watcher.isFinished(1)).toBe(false)
     expect(see(frame('last', { usage: { prompt_tokens: 3, completion_tokens: 4 } }, 'stop'))).toBe(
       'content',
     )
-    expect(watcher.isFinished()).toBe(true)
+    expect(watcher.isFinished(1)).toBe(true)
     expect(watcher.usage()).toMatchObject({ inputTokens: 3, outputTokens: 4 })
   })
 })

@@ -17,7 +17,6 @@ class ChatWatcher implements StreamWatcher {
   readonly #open = new Set<unknown>()
   readonly #stopped = new Set<unknown>()
   readonly #shape = new TextShape()
-  #hasBegun = false
   #usage: Usage | undefined
 
   see(data: Uint8Array, from: number, to: number): FrameKind {
@@ -34,8 +33,8 @@ class ChatWatcher implements StreamWatcher {
     return 'content'
   }
 
-  isFinished(): boolean {
-    return this.#hasBegun && this.#open.size === 0
+  isFinished(choices: number): boolean {
+    return this.#open.size === 0 && this.#stopped.size >= choices
   }
 
   usage(): Usage | undefined {
@@ -47,7 +46,6 @@ class ChatWatcher implements StreamWatcher {
     let hasContent = false
     for (const choice of choices) {
       if (!isFields(choice)) continue
-      this.#hasBegun = true
       const { index, delta } = choice
       if (isStopped(choice)) this.#stopped.add(index)
       // Some suppliers add usage or filter results to a choice that already has its reason.
