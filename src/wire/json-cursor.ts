@@ -212,6 +212,14 @@ export class JsonCursor {
       : this.#unescape(from)
   }
 
+  /** Reads a string value as a position in a list of words, or OTHER: no text is made of it. */
+  word(words: KeySet): number {
+    const from = this.at
+    const isPlain = this.#string()
+    if (isPlain) return words.match(this.#bytes, from + 1, this.at - 1)
+    return words.resembles(this.#unescape(from))
+  }
+
   /** Reads a number value. */
   number(): number {
     const from = this.at

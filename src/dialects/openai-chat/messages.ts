@@ -1,10 +1,11 @@
 // Checks the messages of a chat request as far as every supplier agrees: known roles, content where it
 // is due, no local files. Unknown fields and part types pass; the supplier judges them.
 import { END } from '../../wire/json-cursor.ts'
+import { KeySet } from '../../wire/key-set.ts'
 import { fault, refuse, type Draft } from './draft.ts'
 import { MESSAGE_KEYS, PART_KEYS, URL_KEYS } from './fields.ts'
 
-const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
+const ROLES = new KeySet(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 const ROLE = 0
 const CONTENT = 1
 
@@ -57,10 +58,10 @@ function readRole(draft: Draft, index: number): string {
     refuse(draft, `messages[${index}].role`, 'must be a string')
     return 'unknown'
   }
-  const role = cursor.text()
-  if (ROLES.includes(role)) return role
+  const role = ROLES.names[cursor.word(ROLES)]
+  if (role !== undefined) return role
   const field = `messages[${index}].role`
-  fault(draft, 'validation_error', field, `\`${field}\` must be one of ${ROLES.join(', ')}.`)
+  fault(draft, 'validation_error', field, `\`${field}\` must be one of ${ROLES.names.join(', ')}.`)
   return 'unknown'
 }
 
