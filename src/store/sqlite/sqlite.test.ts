@@ -46,6 +46,8 @@ describeStore('sqlite', async () => {
   }
 })
 
+const children: Bun.Subprocess[] = []
+
 describe('the SQLite store', () => {
   let folder: string
   let store: Store | undefined
@@ -55,6 +57,8 @@ describe('the SQLite store', () => {
     folder = createFolder()
   })
   afterEach(async () => {
+    // A test that fails before it ends its child must not leave it behind.
+    for (const child of children.splice(0)) child.kill('SIGKILL')
     outsider?.close()
     outsider = undefined
     await store?.close()
@@ -342,11 +346,13 @@ function spawnScript(body: string): Bun.Subprocess<'ignore', 'pipe', 'inherit'> 
     import { writeRunFile } from ${JSON.stringify(join(import.meta.dir, 'lock.ts'))}
     import { openSqliteStore } from ${JSON.stringify(join(import.meta.dir, 'open.ts'))}
   `
-  return Bun.spawn([process.execPath, '-e', imports + body], {
+  const child = Bun.spawn([process.execPath, '-e', imports + body], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'inherit',
   })
+  children.push(child)
+  return child
 }
 
 async function readLine(child: ReturnType<typeof spawnScript>): Promise<string> {
