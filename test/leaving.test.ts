@@ -140,6 +140,27 @@ describe('a caller that leaves', () => {
     expect(clock.listeners()).toBe(0)
   })
 
+  it('at the reason to stop is not kept by a supplier that talks on', async () => {
+    let talk = (): void => {}
+    const { gateway, suppliers, clock } = await openStreet([
+      (_, reply) => {
+        const stream = reply.stream()
+        stream.send(ROLE + HI + STOP)
+        talk = () => stream.send(HI)
+      },
+    ])
+    await leaveAtTheStop(gateway, () => {})
+    const closed = suppliers[0]!.requests[0]!.closed.then(() => true)
+    for (let second = 0; second < 4; second++) {
+      talk()
+      // A round trip gives the words the time to arrive.
+      await fetch(`${gateway.url}/health`)
+      clock.advance(1000)
+    }
+    expect(await closed).toBe(true)
+    await expectOneLeaving(gateway, true)
+  })
+
   it('in the middle of a long answer ends the call', async () => {
     const { gateway, suppliers } = await openStreet([
       (_, reply) => reply.json(200, '{"choices":', { 'content-length': '400' }),

@@ -1,6 +1,7 @@
 // The one error class and the pure functions around the table.
 import { describe, expect, it } from 'bun:test'
 import {
+  advise,
   asGatewayError,
   chatType,
   findProblem,
@@ -9,6 +10,7 @@ import {
   messagesType,
   splitMessage,
 } from './problem.ts'
+import { PROBLEMS } from './problems/index.ts'
 
 describe('splitMessage', () => {
   it('splits after a valid code', () => {
@@ -150,5 +152,13 @@ describe('asGatewayError', () => {
       expect(error.message).not.toContain('hunter2')
       expect(error.cause).toBe(thrown)
     }
+  })
+})
+
+describe('advice', () => {
+  it('follows what happened, in the words of the table', () => {
+    expect(advise('empty_response', 'The supplier sent nothing.').message).toBe(
+      `The supplier sent nothing. ${PROBLEMS.empty_response.action}`,
+    )
   })
 })

@@ -80,6 +80,15 @@ export function findProblem(code: string): Problem | undefined {
   return isProblemCode(code) ? PROBLEMS[code] : undefined
 }
 
+/** A problem whose text says what happened in particular, and what to do about it as the table has it. */
+export function advise(
+  code: ProblemCode,
+  happened: string,
+  options: ProblemOptions = {},
+): GatewayError {
+  return new GatewayError(code, `${happened} ${PROBLEMS[code].action}`, options)
+}
+
 /** Turns whatever was thrown into a problem; the foreign text stays in `cause` and out of the answer. */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown

@@ -1,6 +1,6 @@
 // Sends the call to one supplier after the other until one of them answers. A failure moves on at once
 // and without waiting; the caller's own fault, and the caller's leaving, end it.
-import { GatewayError } from '../core/problem.ts'
+import { advise, GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
 import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
@@ -108,12 +108,12 @@ async function notAStream(
   plant: Plant,
 ): Promise<GatewayError> {
   const bytes = await readBody(response, plant.limits.answerBytesMax)
-  if (bytes.length === 0) return new GatewayError('empty_stream', 'The supplier sent nothing.')
+  if (bytes.length === 0) return advise('empty_stream', 'The supplier sent nothing.')
   try {
     readUsage(bytes, attempt)
   } catch (thrown) {
     // Only an error in the supplier's own words says more than that this is no stream.
     if (thrown instanceof GatewayError && thrown.origin !== undefined) return thrown
   }
-  return new GatewayError('non_json_provider_response', 'The supplier sent no event stream.')
+  return advise('non_json_provider_response', 'The supplier sent no event stream.')
 }

@@ -1,7 +1,7 @@
 // What a supplier's refusal means for the caller. What the caller did wrong keeps the supplier's words;
 // what is wrong between us and the supplier never looks like the caller's fault.
 import type { Clock } from '../core/clock.ts'
-import { GatewayError, type ProblemOrigin } from '../core/problem.ts'
+import { advise, GatewayError, type ProblemOrigin } from '../core/problem.ts'
 import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
@@ -26,7 +26,7 @@ export async function refusal(
   if (status < 400) {
     await response.body?.cancel()
     const text = 'The supplier answered with a redirect, which is never followed.'
-    return new AttemptFailure(new GatewayError('provider_redirect_forbidden', text), 'refused')
+    return new AttemptFailure(advise('provider_redirect_forbidden', text), 'refused')
   }
   // The status has decided already; the words are worth a moment and no more.
   lifeline.expect('reason', REASON_MS)

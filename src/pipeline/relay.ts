@@ -1,6 +1,6 @@
 // One supplier's stream on its way to a caller in the same language. Events pass as the very bytes that
 // came; the closing marker is kept back until the books are closed, and a cut is never passed off as an end.
-import { GatewayError } from '../core/problem.ts'
+import { advise, GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
 import type { FrameKind, StreamWatcher } from '../dialects/dialect.ts'
 import { asFailure } from '../upstream/client.ts'
@@ -196,7 +196,7 @@ export class RelayStream implements FrameSink {
         'stream_interrupted',
         'The supplier ended the stream before the answer was complete. Treat the output as incomplete.',
       )
-    return new GatewayError('empty_stream', 'The supplier ended the stream without an answer.')
+    return advise('empty_stream', 'The supplier ended the stream without an answer.')
   }
 
   #fail(reason: GatewayError | CallerGone): void {
@@ -222,7 +222,7 @@ export class RelayStream implements FrameSink {
     if (thrown instanceof GatewayError && !signal.aborted)
       return this.#hasContent ? asStreamError(thrown) : thrown
     if (thrown instanceof FrameTooLarge)
-      return new GatewayError(
+      return advise(
         'provider_response_too_large',
         'The supplier sent an event that is too large to read.',
       )

@@ -1,5 +1,5 @@
 // Reads a supplier's whole answer and stops at a limit, so that no supplier can fill our memory.
-import { GatewayError } from '../core/problem.ts'
+import { advise } from '../core/problem.ts'
 import { AttemptFailure } from './failure.ts'
 
 export function readBody(response: Response, bytesMax: number): Promise<Uint8Array> {
@@ -25,5 +25,5 @@ async function readLimited(response: Response, bytesMax: number): Promise<Uint8A
 
 function tooLarge(bytesMax: number): AttemptFailure {
   const text = `The supplier's answer exceeds ${Math.round(bytesMax / 1_048_576)} MiB.`
-  return new AttemptFailure(new GatewayError('provider_response_too_large', text), 'unknown', true)
+  return new AttemptFailure(advise('provider_response_too_large', text), 'unknown', true)
 }

@@ -76,7 +76,8 @@ export class Lifeline {
 
   /** Something came: the time allowed for the next begins anew, as exactly as the ticks tell. */
   renew(): void {
-    this.#isRenewed = true
+    // Who lingers waits for one thing: a supplier that talks on must not keep it here.
+    if (!this.#isLingering) this.#isRenewed = true
   }
 
   /** Ends the attempt now; what is still under way at the supplier is cancelled. */

@@ -115,6 +115,19 @@ describe('json cursor', () => {
     )
   })
 
+  it('finds a word of a list however it is spelled, and no other', () => {
+    const words = new KeySet(['user', 'tool'])
+    const read = (text: string): number => {
+      const cursor = new JsonCursor()
+      cursor.open(encoder.encode(text))
+      const index = cursor.word(words)
+      cursor.close()
+      return index
+    }
+    expect(['"user"', '"tool"', '"to\\u006fl"'].map(read)).toEqual([0, 1, 1])
+    expect(['"users"', '"User"', '""', '"to\\u0070l"'].map(read)).toEqual([-2, -2, -2, -2])
+  })
+
   it('stops at 64 levels and at 10,000 members', () => {
     expect(verdict('['.repeat(64) + ']'.repeat(64))).toBe('fine')
     expect(verdict('['.repeat(65) + ']'.repeat(65))).toMatchObject({ kind: 'limit' })

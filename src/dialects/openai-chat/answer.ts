@@ -1,6 +1,6 @@
 // Proves that a unary answer is one before a caller sees it, and reads its usage on the way. Only the
 // usage is made into values: everything else passes as bytes, and building it would be work for nobody.
-import { GatewayError } from '../../core/problem.ts'
+import { advise, type GatewayError } from '../../core/problem.ts'
 import type { Usage } from '../../core/usage.ts'
 import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
@@ -46,20 +46,17 @@ function read(bytes: Uint8Array): AnswerFacts {
   cursor.close()
   if (hasFailed) throw problem.decode(0, bytes)
   if (hasChoices) return { usage }
-  if (isEmpty) throw new GatewayError('empty_response', 'The supplier sent an empty object.')
-  throw new GatewayError(
-    'upstream_invalid_response',
-    'The supplier sent an answer without choices.',
-  )
+  if (isEmpty) throw advise('empty_response', 'The supplier sent an empty object.')
+  throw advise('upstream_invalid_response', 'The supplier sent an answer without choices.')
 }
 
 /** Says in which way it is no answer: nothing at all, broken JSON, or something else entirely. */
 function unreadable(bytes: Uint8Array, cause: JsonFault): GatewayError {
   const first = bytes.find((byte) => byte > 0x20)
-  if (first === undefined) return new GatewayError('empty_response', 'The supplier sent nothing.')
+  if (first === undefined) return advise('empty_response', 'The supplier sent nothing.')
   if (first === OPENING_BRACE)
-    return new GatewayError('upstream_invalid_response', 'The supplier sent broken JSON.', {
+    return advise('upstream_invalid_response', 'The supplier sent broken JSON.', {
       cause,
     })
-  return new GatewayError('non_json_provider_response', 'The supplier sent no JSON object.')
+  return advise('non_json_provider_response', 'The supplier sent no JSON object.')
 }

@@ -1,6 +1,6 @@
 // Watches a relayed chat stream: what each event is, whether every choice got its reason to stop, and
 // what was used. The events themselves are never changed.
-import { GatewayError } from '../../core/problem.ts'
+import { advise } from '../../core/problem.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { FrameKind, StreamWatcher } from '../dialect.ts'
 import { isBlank, isFields, parseJson, type Fields } from './json.ts'
@@ -61,7 +61,7 @@ class ChatWatcher implements StreamWatcher {
 function readChunk(data: Uint8Array, from: number, to: number): Fields {
   const chunk = parseJson(data.subarray(from, to))
   if (!isFields(chunk))
-    throw new GatewayError('stream_error', 'The supplier sent an event that is not valid JSON.')
+    throw advise('stream_error', 'The supplier sent an event that is not valid JSON.')
   // Some suppliers send an error flat, without an object around it.
   if (!isBlank(chunk['error']) || chunk['object'] === 'error')
     throw problem.decode(0, data.subarray(from, to))
