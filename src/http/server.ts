@@ -50,7 +50,29 @@ const BODY_BYTES_MAX = 256 * 1_048_576
 
 export function listen(options: ServerOptions): Listener {
   const router = new Router(options.routes)
-  const server = Bun.serve({
+  const server = open(router, options)
+  return {
+    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${server.port}`,
+    pending: () => server.pendingRequests,
+    stop: async (isForced) => server.stop(isForced),
+  }
+}
+
+function open(router: Router<Handler>, options: ServerOptions): Bun.Server<undefined> {
+  const { host, port } = options
+  try {
+    return serve(router, options)
+  } catch (thrown) {
+    // The first stumble of many: the port's usual owner is another start of this very program.
+    throw new Error(
+      `Cannot listen on ${host}:${port}. Stop what listens there, or set PORT and HOST to another place.`,
+      { cause: thrown },
+    )
+  }
+}
+
+function serve(router: Router<Handler>, options: ServerOptions): Bun.Server<undefined> {
+  return Bun.serve({
     hostname: options.host,
     port: options.port,
     idleTimeout: IDLE_SECONDS,
@@ -60,11 +82,6 @@ export function listen(options: ServerOptions): Listener {
     fetch: (request, server) => answer(request, server, router, options),
     error: () => new Response(null, { status: 500 }),
   })
-  return {
-    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${server.port}`,
-    pending: () => server.pendingRequests,
-    stop: async (isForced) => server.stop(isForced),
-  }
 }
 
 function answer(
