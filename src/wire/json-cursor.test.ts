@@ -137,6 +137,23 @@ describe('json cursor', () => {
     expect(verdict(members(10_001))).toMatchObject({ kind: 'limit' })
   })
 
+  it('searches no stretch of a document twice, however its escapes lie', () => {
+    for (const gap of [1000, 1100, 5000]) {
+      const bytes = encoder.encode(`"${`${'x'.repeat(gap)}\\n`.repeat(200)}"`)
+      let searched = 0
+      bytes.indexOf = function (byte: number, from = 0): number {
+        const at = Uint8Array.prototype.indexOf.call(this, byte, from)
+        searched += (at < 0 ? this.length : at) - from
+        return at
+      }
+      const cursor = new JsonCursor()
+      cursor.open(bytes)
+      cursor.skip()
+      cursor.close()
+      expect(searched).toBeLessThanOrEqual(2 * bytes.length)
+    }
+  })
+
   it('refuses every second spelling of a listed name', () => {
     const keys = new KeySet(['model', 'max_tokens'], { once: true, fold: true })
     expect(keysOf('{"x":1,"model":2}', keys)).toEqual([-2, 0])

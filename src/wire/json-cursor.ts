@@ -83,8 +83,9 @@ export class JsonCursor {
   #isFirst = true
   /** The same bytes four at a time; made when a long string first needs it. */
   #words: Int32Array = NO_WORDS
-  /** The next backslash, as far as it has been searched for. */
+  /** The next backslash and the next quote, so that no stretch is searched twice for either. */
   #slashAt = -1
+  #quoteAt = -1
   readonly #seen = new Int32Array(DEPTH_MAX + 1)
   readonly #members = new Int32Array(DEPTH_MAX + 1)
   readonly #limits: JsonLimits
@@ -98,6 +99,7 @@ export class JsonCursor {
     this.#bytes = bytes
     this.#end = to
     this.#slashAt = -1
+    this.#quoteAt = -1
     this.#depth = 0
     this.#items = 0
     this.at = from
@@ -341,15 +343,17 @@ export class JsonCursor {
   /** Crosses a long run by native search and four bytes at a time; stops where the byte loop would. */
   #leap(from: number): number {
     const bytes = this.#bytes
-    if (this.#slashAt < from) {
-      const slash = bytes.indexOf(BACKSLASH, from)
-      this.#slashAt = slash < 0 ? this.#end : slash
-    }
-    const quote = bytes.indexOf(QUOTE, from)
-    const to = Math.min(quote < 0 ? this.#end : quote, this.#slashAt, this.#end)
+    if (this.#slashAt < from) this.#slashAt = this.#find(BACKSLASH, from)
+    if (this.#quoteAt < from) this.#quoteAt = this.#find(QUOTE, from)
+    const to = Math.min(this.#quoteAt, this.#slashAt, this.#end)
     let at = this.#passWords(from, to)
     while (at < to && STOPS[bytes[at]!] === 0) at++
     return at
+  }
+
+  #find(byte: number, from: number): number {
+    const at = this.#bytes.indexOf(byte, from)
+    return at < 0 ? this.#end : at
   }
 
   /** Passes over blocks of sixteen bytes without a control character; may stop early, never late. */

@@ -87,8 +87,7 @@ export class SseSplitter {
     let from = Math.max(resume, this.#lineAt)
     // The last slice ended on a CR that was left for this one to explain.
     if (from > this.#lineAt && buffer[from - 1] === CR) from--
-    const returnAt = buffer.indexOf(CR, from)
-    if (returnAt >= 0 && returnAt < end) this.#readAny(buffer, end, from)
+    if (find(buffer, CR, from, end) >= 0) this.#readAny(buffer, end, from)
     else this.#readPlain(buffer, end, from)
     this.#keep(buffer, end)
   }
@@ -110,10 +109,10 @@ export class SseSplitter {
   }
 
   #readPlain(buffer: Uint8Array, end: number, from: number): void {
-    let at = buffer.indexOf(LF, from)
-    while (at >= 0 && at < end) {
+    let at = find(buffer, LF, from, end)
+    while (at >= 0) {
       this.#endLine(buffer, at, at + 1)
-      at = buffer.indexOf(LF, at + 1)
+      at = find(buffer, LF, at + 1, end)
     }
   }
 
@@ -208,3 +207,10 @@ export class SseSplitter {
 }
 
 const LINE_FEED = new Uint8Array([LF])
+
+/** Never looks past the end: a carried buffer has room there, and a slow line would search it every time. */
+function find(buffer: Uint8Array, byte: number, from: number, end: number): number {
+  if (end === buffer.length) return buffer.indexOf(byte, from)
+  const at = buffer.subarray(from, end).indexOf(byte)
+  return at < 0 ? at : from + at
+}
