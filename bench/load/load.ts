@@ -1,0 +1,34 @@
+// The contract of a load generator: so many callers, each asking again as soon as it has its answer,
+// and every answer checked.
+
+export type LoadId = 'wrk' | 'own'
+
+export interface Order {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly answer: Answer
+  readonly callers: number
+  readonly seconds: number
+}
+
+export interface Answer {
+  readonly text: string
+  /** The shape is enough, for peers that print an answer anew. */
+  readonly isLoose: boolean
+}
+
+export interface Tally {
+  readonly calls: number
+  readonly failed: number
+  readonly seconds: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** What was wrong with the first answer that was. */
+  readonly complaint: string
+}
+
+export interface Load {
+  readonly id: LoadId
+  run(order: Order): Promise<Tally>
+}

@@ -1,0 +1,74 @@
+// What is asked and what is answered, byte for byte. The supplier sends these answers and the load
+// generators expect them, so that a wrong byte anywhere in between breaks the run.
+
+export const PATH = '/v1/chat/completions'
+/** The supplier's own name for the model; a gateway is asked for another one. */
+export const SUPPLIER_MODEL = 'bench-upstream'
+export const EVENTS = 50
+export const USAGE = { prompt_tokens: 251, completion_tokens: 48, total_tokens: 299 }
+
+const CREATED = 1_760_000_000
+const WORDS = 'the gateway reads, plans, holds, asks, relays and settles; "every" byte counts\n'
+
+/** A chat request of this many bytes: an agent's long turn of many messages, quotes and line breaks. */
+export function chatRequest(model: string, bytes: number, stream: boolean): string {
+  const system = { role: 'system', content: 'Answer briefly and to the point.' }
+  const messages = [system]
+  const print = (): string =>
+    JSON.stringify({ model, stream, temperature: 0.2, max_tokens: 512, messages })
+  while (bytes - print().length > 2048)
+    messages.push({ role: messages.length % 2 ? 'user' : 'assistant', content: WORDS.repeat(12) })
+  const last = { role: 'user', content: '' }
+  messages.push(last)
+  // Counted in letters that need no escape, so that the size comes out to the byte.
+  last.content = 'Sum this up. '.repeat(bytes).slice(0, Math.max(1, bytes - print().length))
+  return print()
+}
+
+export const UNARY_ANSWER = JSON.stringify({
+  id: 'chatcmpl-bench',
+  object: 'chat.completion',
+  created: CREATED,
+  model: SUPPLIER_MODEL,
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: WORDS.repeat(4), refusal: null },
+      logprobs: null,
+      finish_reason: 'stop',
+    },
+  ],
+  usage: USAGE,
+  system_fingerprint: 'fp_bench',
+})
+
+/** The events of a stream as they are written: a role, words, and a reason to stop. */
+export const STREAM_EVENTS: readonly string[] = Array.from({ length: EVENTS }, (_, index) => {
+  if (index === 0) return event([choice({ role: 'assistant', content: '' })])
+  if (index === EVENTS - 1) return event([choice({}, 'stop')])
+  return event([choice({ content: ` word ${index}` })])
+})
+export const USAGE_EVENT = event([], { usage: USAGE })
+export const MARKER = 'data: [DONE]\n\n'
+export const STREAM_ANSWER = STREAM_EVENTS.join('') + MARKER
+
+function choice(delta: object, reason: string | null = null): object {
+  return { index: 0, delta, logprobs: null, finish_reason: reason }
+}
+
+function event(choices: readonly object[], extra: object = {}): string {
+  return `data: ${JSON.stringify({
+    id: 'chatcmpl-bench',
+    object: 'chat.completion.chunk',
+    created: CREATED,
+    model: SUPPLIER_MODEL,
+    system_fingerprint: 'fp_bench',
+    choices,
+    ...extra,
+  })}\n\n`
+}
+
+/** Comment lines are the one thing that a gateway may add to a stream. */
+export function withoutComments(answer: string): string {
+  return answer.replaceAll(/\n:[^\n]*/g, '').replaceAll(/\n{3,}/g, '\n\n')
+}
