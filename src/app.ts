@@ -1,35 +1,35 @@
 // The composition root: the only file that picks backends and wires them together. It starts in the
 // order in which things are needed and stops in the opposite one.
 import { Keyring } from './access/keyring.ts'
-import { catalogue } from './catalog/index.ts'
 import type { Settings } from './config/environment.ts'
+import { Chain } from './core/chain.ts'
 import { createSystemClock, type Clock } from './core/clock.ts'
 import { createSecret, hashSecret, ROOT_PREFIX } from './core/ids.ts'
 import type { KeyRecord } from './core/key.ts'
 import { openaiChat } from './dialects/openai-chat/index.ts'
 import { Drain, type DrainTimes } from './drain.ts'
-import type { House } from './endpoints/endpoint.ts'
+import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import { renderProblem, routesOf } from './endpoints/index.ts'
 import { listen, type Listener } from './http/server.ts'
 import { createLog, type Log } from './observe/log.ts'
-import { DEFAULT_LIMITS, type Limits, type Plant } from './pipeline/call.ts'
+import type { Limits, Plant } from './pipeline/call.ts'
+import { Reload } from './reload.ts'
+import { buildSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts'
 import { writeRunFile } from './store/sqlite/lock.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
-import { compatible, discoverSuppliers } from './suppliers/compatible.ts'
 import { startDemoSuppliers, type DemoSuppliers } from './suppliers/demo/index.ts'
-import { buildRoutes } from './suppliers/routes.ts'
-import { signatureOf } from './suppliers/sign.ts'
 import type { Supplier } from './suppliers/supplier.ts'
-import { createUpstream } from './upstream/client.ts'
 
 export interface AppOptions {
   readonly settings: Settings
   readonly clock?: Clock
   readonly log?: Log
   readonly limits?: Partial<Limits>
-  /** Suppliers beside those found in the environment. With any at all the demo stays off. */
+  /** Suppliers beside those of the configuration. With any at all the demo stays off. */
   readonly suppliers?: readonly Supplier[]
+  /** Reads the configuration again for a reload; without it there is nothing to read. */
+  readonly readSettings?: () => Promise<Settings>
 }
 
 export interface App {
@@ -40,6 +40,8 @@ export interface App {
   readonly suppliers: readonly string[]
   /** Requests whose caller still waits. */
   pending(): number
+  /** Reads the configuration again and takes it into force, or says why not. */
+  reload(): Promise<ReloadOutcome>
   /** Takes no new calls, waits for the running ones, cuts what is left and closes everything. */
   drain(times: DrainTimes): Promise<void>
   /** Ends every running call with an error, and all waiting of a drain, now. */
@@ -71,12 +73,16 @@ interface Opened {
 async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<App> {
   const { settings } = options
   const { store } = opened
-  const suppliers = findSuppliers(options, opened)
+  const parts = partsOf(options, opened, clock)
+  const snapshot = buildSnapshot(parts)
   const house: House = {
-    plant: createPlant(options, suppliers, store, clock),
+    plant: createPlant(options, snapshot, store, clock),
     keyring: new Keyring([], clock),
     state: { phase: 'starting' },
+    reload: (allowDrop) => reload.run(allowDrop),
   }
+  const read = options.readSettings ?? (() => Promise.resolve(settings))
+  const reload = new Reload({ house, parts, read }, snapshot)
   const listener = openListener(house, settings)
   opened.listener = listener
   // After everything that can fail: a root key is shown once, and a start that dies shows nothing.
@@ -84,46 +90,51 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   for (const key of keys) house.keyring.put(key)
   house.state.phase = 'ready'
   writeRunFile(settings.dataFolder, { pid: process.pid, address: listener.url })
-  const drain = new Drain({ house, listener, demo: opened.demo })
+  if (settings.file !== undefined) reload.watch(settings.file)
+  const drain = new Drain({ house, listener, reload, demo: () => opened.demo })
   return {
     url: listener.url,
     newRootKey,
     models: house.plant.routes.models.map(({ id }) => id),
-    suppliers: suppliers.map(({ id }) => id),
+    suppliers: [...new Set(snapshot.suppliers.map(({ id }) => id))],
     pending: () => listener.pending(),
+    reload: () => reload.run(),
     drain: (times) => drain.run(times),
     cut: () => drain.cut(),
   }
 }
 
-/** Those of the options and of the environment; the demo where there is none. */
-function findSuppliers(
-  { suppliers = [], settings }: AppOptions,
+function partsOf(
+  { settings, suppliers = [], limits = {} }: AppOptions,
   opened: Opened,
-): readonly Supplier[] {
-  const found = [
-    ...suppliers,
-    ...discoverSuppliers(compatible, settings.lookup, catalogue, openaiChat),
-  ]
-  if (found.length > 0) return found
-  opened.demo = startDemoSuppliers(openaiChat)
-  return opened.demo.suppliers
+  clock: Clock,
+): SnapshotParts {
+  return {
+    settings,
+    now: () => clock.elapsed(),
+    suppliers,
+    limits,
+    demo() {
+      opened.demo ??= startDemoSuppliers(openaiChat)
+      return opened.demo.suppliers
+    },
+  }
 }
 
 function createPlant(
-  { limits, log }: AppOptions,
-  suppliers: readonly Supplier[],
+  { log }: AppOptions,
+  { routes, limits, modelsShape }: Snapshot,
   store: Store,
   clock: Clock,
 ): Plant {
   return {
     clock,
     store,
-    routes: buildRoutes(suppliers),
-    upstreams: new Map(suppliers.map((each) => [each.id, openUpstream(each)])),
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    routes,
+    limits,
+    modelsShape,
     log: log ?? createQuietLog(clock),
-    lifelines: new Set(),
+    lifelines: new Chain(),
   }
 }
 
@@ -142,15 +153,6 @@ async function establishRoot(
   await store.keys.replaceRoot(accountId, hash)
   const newRootKey = own === undefined ? secret : undefined
   return { newRootKey, keys: (await store.load()).keys }
-}
-
-function openUpstream(supplier: Supplier): ReturnType<typeof createUpstream> {
-  const { origin, allowPrivate } = supplier
-  if (!allowPrivate && !origin.startsWith('https://'))
-    throw new Error(
-      `supplier ${supplier.id}: ${origin} is not https, and its credential would travel in the open`,
-    )
-  return createUpstream({ origin, headers: signatureOf(supplier) })
 }
 
 function openListener(house: House, settings: Settings): Listener {

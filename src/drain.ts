@@ -4,6 +4,7 @@ import { GatewayError } from './core/problem.ts'
 import type { House } from './endpoints/endpoint.ts'
 import type { Listener } from './http/server.ts'
 import type { Plant } from './pipeline/call.ts'
+import type { Reload } from './reload.ts'
 import type { DemoSuppliers } from './suppliers/demo/index.ts'
 
 export interface DrainTimes {
@@ -16,7 +17,9 @@ export interface DrainTimes {
 export interface Running {
   readonly house: House
   readonly listener: Listener
-  readonly demo: DemoSuppliers | undefined
+  readonly reload: Reload
+  /** Asked at the end: a reload may have started it. */
+  readonly demo: () => DemoSuppliers | undefined
 }
 
 /** How long a call that was cut may take to tell its caller. */
@@ -63,14 +66,15 @@ export class Drain {
   }
 
   async #close(): Promise<void> {
-    const { listener, house, demo } = this.#running
+    const { listener, house, reload, demo } = this.#running
+    reload.close()
     await listener.stop(true)
     // What the stop itself has cut still writes its record.
     const grace = stopwatch(house.plant)
     await until(() => house.plant.lifelines.size === 0 || grace() >= GRACE_MS)
     await new Promise((resolve) => setImmediate(resolve))
-    for (const upstream of house.plant.upstreams.values()) upstream.close()
-    await demo?.stop()
+    for (const upstream of reload.snapshot.upstreams.values()) upstream.close()
+    await demo()?.stop()
     await house.plant.store.close()
     house.plant.log.flush()
   }

@@ -1,5 +1,6 @@
 // The main road: a chat request through the whole gateway to a supplier and back.
 import { afterEach, describe, expect, it } from 'bun:test'
+import { SUPPLIER_CANARY } from './fakes/canary.ts'
 import { HELLO, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
 import {
   chunk,
@@ -68,7 +69,7 @@ describe('chat completions', () => {
       '{ "model" : "upstream-model" ,"messages":[{"role":"user","content":"\\u00e9"}],' +
         '"metadata":{"team":"x"},"unknown":{"deep":[1,2.50,null]} }',
     )
-    expect(headers.get('authorization')).toBe('Bearer supplier-secret')
+    expect(headers.get('authorization')).toBe(`Bearer ${SUPPLIER_CANARY}`)
   })
 
   it('sends a supplier no header of the caller', async () => {

@@ -71,7 +71,7 @@ describe('line breaks and escape sequences', () => {
   it('never reach a log line, a header to the supplier or one to the caller', async () => {
     const { log, lines, until } = captureLog()
     const supplier = await startFakeSupplier(answerWell)
-    const price = supplierAt(supplier.origin).models.get('test-model')!.price
+    const price = supplierAt(supplier.origin).models.get('test-model')!.prices
     const local = supplierAt(supplier.origin, { id: 'local', anyModel: price })
     const gateway = await startGateway({ suppliers: [local], log })
     open.push(supplier, gateway)

@@ -5,20 +5,21 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startApp, type App, type AppOptions } from '../src/app.ts'
-import { readSettings } from '../src/config/environment.ts'
+import { defaultSettings } from '../src/config/environment.ts'
 import { hashSecret } from '../src/core/ids.ts'
 import { isProblemCode } from '../src/core/problem.ts'
+import { ROOT_CANARY } from './fakes/canary.ts'
 import { createFakeClock } from './fakes/clock.ts'
 import { formatRequest, sendRaw, type RawRequest, type RawResponse } from './fakes/raw.ts'
 
-const ROOT = `svc_${'r'.repeat(40)}`
+const ROOT = ROOT_CANARY
 const AT_ONCE = { noticeMs: 0, limitMs: 0 }
 const KEYS = '/v1/manage/keys'
 
 /** The nine that exports rely on come first. */
 const AUDIT_FIELDS =
   'timestamp key_id model supplier region input_tokens output_tokens cost_usd latency_ms ' +
-  'request_id endpoint status code stream first_token_ms attempts'
+  'request_id endpoint status code stream first_token_ms attempts project_id'
 
 const NO_BUDGET = Object.fromEntries(
   ['limit', 'remaining', 'held', 'period'].map((field) => [`budget_${field}`, null]),
@@ -54,7 +55,7 @@ afterAll(async () => {
 })
 
 function settingsOf(dataFolder: string): AppOptions['settings'] {
-  return readSettings({ PORT: '0', GATEWAY_DATA: dataFolder, GATEWAY_ROOT_KEY: ROOT })
+  return defaultSettings({ PORT: '0', GATEWAY_DATA: dataFolder, GATEWAY_ROOT_KEY: ROOT })
 }
 
 /** Runs a test against an app of its own, which it may start again over the same data. */
@@ -372,7 +373,7 @@ describe('lists', () => {
 
   it.each<readonly [string, string, string]>([
     ['limit=0', 'validation_error', 'limit'],
-    ['limit=101', 'validation_error', 'limit'],
+    ['limit=1001', 'validation_error', 'limit'],
     ['limit=', 'validation_error', 'limit'],
     ['limit=1e1', 'validation_error', 'limit'],
     ['limit=-5', 'validation_error', 'limit'],

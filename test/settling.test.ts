@@ -52,13 +52,15 @@ function createTrap(fake: FakeClock): { readonly clock: Clock; readonly arm: () 
     arm: () => void (isArmed = true),
     clock: {
       ...fake,
-      everySecond(tick) {
-        const stop = fake.everySecond(tick)
-        return () => {
-          stop()
-          if (!isArmed) return
-          isArmed = false
-          fake.advance(EARLY_MS)
+      everySecond(ticker) {
+        const place = fake.everySecond(ticker)
+        return {
+          leave() {
+            place.leave()
+            if (!isArmed) return
+            isArmed = false
+            fake.advance(EARLY_MS)
+          },
         }
       },
     },

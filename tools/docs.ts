@@ -1,9 +1,11 @@
 // Writes the pages of `docs/reference` that are generated from tables in the source. Each page is a
 // pure function elsewhere; this file only knows where it goes.
 import { join } from 'node:path'
+import { configReference } from './config-reference.ts'
 import { errorReference } from './error-reference.ts'
 
 const PAGES: Readonly<Record<string, () => string>> = {
+  'docs/reference/configuration.md': configReference,
   'docs/reference/errors.md': errorReference,
 }
 

@@ -3,6 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { devNull } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -10,7 +11,13 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 const COMMANDS = {
-  start: { needs: ['dependencies'], steps: [['bun', 'src/main.ts']] },
+  start: { needs: ['dependencies'], steps: [['bun', 'src/main.ts', 'start']] },
+  // Runs where the person is, which may be anybody's folder: no settings and no code are taken from there.
+  gateway: {
+    needs: ['dependencies'],
+    steps: [['bun', '--no-env-file', `--config=${devNull}`, join(root, 'src/main.ts')]],
+    isHere: true,
+  },
   test: { needs: ['dependencies', 'devDependencies'], steps: [['bun', 'tools/test.ts']] },
   check: {
     needs: ['dependencies', 'devDependencies'],
@@ -21,6 +28,7 @@ const COMMANDS = {
       ['bun', 'tools/test.ts'],
     ],
   },
+  bench: { needs: ['dependencies'], steps: [['bun', 'bench/index.ts']] },
   docs: { needs: ['dependencies', 'devDependencies'], steps: [['bun', 'tools/docs.ts']] },
   format: { needs: ['dependencies', 'devDependencies'], steps: [['oxfmt', 'oxfmt']] },
 }
@@ -50,7 +58,8 @@ function install(groups) {
   const windows = process.platform === 'win32'
   const done = spawnSync(windows ? 'npm.cmd' : 'npm', flags, {
     cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
+    // Standard output belongs to the command, whose answer may be a key or JSON.
+    stdio: ['ignore', 2, 'inherit'],
     shell: windows,
   })
   if (done.status !== 0) fail('npm could not install the packages of package-lock.json (see above)')
@@ -94,7 +103,8 @@ function run([tool, ...words], rest) {
     tool === 'bun'
       ? [findBun(), ...words, ...rest]
       : [process.execPath, binary(tool, words[0]), ...words.slice(1), ...rest]
-  const child = spawn(line[0], line.slice(1), { cwd: root, stdio: 'inherit' })
+  const cwd = command.isHere ? process.cwd() : root
+  const child = spawn(line[0], line.slice(1), { cwd, stdio: 'inherit' })
   // Ctrl-C at a terminal reaches the child by itself; a signal sent to this process alone is handed on.
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'])
     process.on(signal, () => {

@@ -27,6 +27,10 @@ export class Keyring {
     this.#hashById.set(key.id, key.hash)
   }
 
+  keys(): Iterable<KeyRecord> {
+    return this.#byHash.values()
+  }
+
   /** The key behind a request's credential, if it may use a route of this role. */
   authenticate(headers: Headers, role: Exclude<Role, 'open'>): KeyRecord {
     const key = this.#byHash.get(hashSecret(credentialOf(headers)))

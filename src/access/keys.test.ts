@@ -21,7 +21,7 @@ let desk: KeyDesk
 let accountId: string
 let now: number
 
-const clock: Clock = { now: () => now, elapsed: () => now, everySecond: () => () => {} }
+const clock: Clock = { now: () => now, elapsed: () => now, everySecond: () => ({ leave() {} }) }
 
 beforeEach(async () => {
   now = NOW

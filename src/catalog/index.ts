@@ -1,68 +1,73 @@
-// The assembly of the catalogue. Published dollar texts become whole pico-dollars a token here,
-// once and exactly; a text that cannot be exact stops the start instead of being rounded.
-import { parseUsd, toPicoUsd, type PicoUsd } from '../core/money.ts'
-import type { Price, Rates } from '../core/usage.ts'
-import { chatModels } from './data/chat.ts'
-import type { CatalogueModel, CatalogueRoute, ModelRow, PriceText } from './model.ts'
+// The assembly of the catalogue: rows as published in, exact prices out. It runs at the start, so a row
+// that is wrong stops the start and says which one it is.
+import type { PriceList } from '../core/usage.ts'
+import { anthropicModels } from './data/anthropic.ts'
+import { audioModels } from './data/audio.ts'
+import { cohereModels } from './data/cohere.ts'
+import { googleModels } from './data/google.ts'
+import { mistralModels } from './data/mistral.ts'
+import { openaiModels } from './data/openai.ts'
+import { openWeightModels } from './data/open-weight.ts'
+import { retrievalModels } from './data/retrieval.ts'
+import { xaiModels } from './data/xai.ts'
+import type { CatalogueModel, CatalogueRoute, ModelRow, RouteRow } from './model.ts'
+import { parsePrice, raisePrices } from './price.ts'
 
-// The sixth decimal of a dollar a million tokens is one pico-dollar a token, the finest unit.
-const PRICE_TEXT = /^\d+(?:\.\d{1,6})?$/
-// A nano-dollar is a thousand pico-dollars, shared by a million tokens.
-const NANO_A_MILLION_FOR_ONE_PICO = 1000
-
-export const catalogue: readonly CatalogueModel[] = assembleCatalogue(chatModels)
+export const catalogue: readonly CatalogueModel[] = assembleCatalogue([
+  ...openaiModels,
+  ...anthropicModels,
+  ...googleModels,
+  ...xaiModels,
+  ...mistralModels,
+  ...cohereModels,
+  ...openWeightModels,
+  ...retrievalModels,
+  ...audioModels,
+])
 
 export function assembleCatalogue(rows: readonly ModelRow[]): readonly CatalogueModel[] {
   return rows.map((row) => {
-    const price: Price = {
-      ...toRates(row.price),
-      ...(row.longContext && {
-        longContext: { above: row.longContext.above, rates: toRates(row.longContext.price) },
-      }),
-    }
-    return {
-      id: row.id,
-      ownedBy: row.ownedBy,
-      kind: row.kind,
-      contextWindow: row.contextWindow,
-      outputCeiling: row.outputCeiling,
-      price,
-      priced: row.priced,
-      suppliers: toRoutes(row, price),
+    try {
+      return toModel(row)
+    } catch (thrown) {
+      // The row is named here, because a price does not know whose it is.
+      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      throw new RangeError(`${row.id}: ${reason}`, { cause: thrown })
     }
   })
 }
 
-/** `'0.15'` dollars a million tokens are 150,000 pico-dollars a token. */
-export function toTokenPrice(dollarsPerMillion: string): PicoUsd {
-  const nano = PRICE_TEXT.test(dollarsPerMillion) ? parseUsd(dollarsPerMillion) : undefined
-  if (nano === undefined) {
-    throw new RangeError(
-      `'${dollarsPerMillion}' is no price: write dollars a million tokens with at most 6 decimals`,
-    )
-  }
-  // No remainder: the pattern leaves at most six of the nine decimals that a nano-dollar has.
-  return toPicoUsd(nano / NANO_A_MILLION_FOR_ONE_PICO)
-}
-
-function toRates(text: PriceText): Rates {
+function toModel(row: ModelRow): CatalogueModel {
+  const prices = parsePrice(row.price, row.kind)
   return {
-    input: toTokenPrice(text.input),
-    ...(text.cachedInput !== undefined && { cachedInput: toTokenPrice(text.cachedInput) }),
-    ...(text.cacheWrite !== undefined && { cacheWrite: toTokenPrice(text.cacheWrite) }),
-    output: toTokenPrice(text.output),
+    id: row.id,
+    ownedBy: row.ownedBy,
+    kind: row.kind,
+    contextWindow: row.contextWindow,
+    outputCeiling: row.outputCeiling,
+    capabilities: row.capabilities,
+    prices,
+    priced: row.priced,
+    suppliers: new Map(
+      Object.entries(row.suppliers).map(([supplier, route]) => [
+        supplier,
+        toRoute(row, prices, typeof route === 'string' ? { as: route } : route),
+      ]),
+    ),
   }
 }
 
-function toRoutes(row: ModelRow, price: Price): ReadonlyMap<string, CatalogueRoute> {
-  const routes = new Map<string, CatalogueRoute>()
-  for (const [supplier, route] of Object.entries(row.suppliers)) {
-    const own = typeof route === 'string'
-    routes.set(supplier, {
-      as: own ? route : route.as,
-      price: own ? price : toRates(route.price),
-      priced: own ? row.priced : route.priced,
-    })
+function toRoute(row: ModelRow, inherited: PriceList, route: RouteRow): CatalogueRoute {
+  const prices = route.price === undefined ? inherited : parsePrice(route.price, row.kind)
+  return {
+    as: route.as,
+    prices,
+    priced: route.priced ?? row.priced,
+    regional: new Map(
+      Object.entries(route.uplift ?? {}).map(([region, percent]) => [
+        region,
+        raisePrices(prices, percent),
+      ]),
+    ),
   }
-  return routes
 }

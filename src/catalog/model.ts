@@ -1,38 +1,56 @@
-// The contract of the catalogue: what a model is called, how much it holds and what it costs where.
-// Rows keep prices as the published text; the assembly turns them into exact integers once.
-import type { Price } from '../core/usage.ts'
+// The contract of the catalogue: what a model is called, how much it holds, what it can do and what it
+// costs where. Rows keep prices as the published text; the assembly turns them into exact integers once.
+import type { PriceList } from '../core/usage.ts'
 
-export type ModelKind = 'chat'
+export type ModelKind = 'chat' | 'embedding' | 'rerank' | 'transcription' | 'speech'
 
-/** Dollars a million tokens: `'0.15'`. A rate that is absent equals its plain neighbour. */
+export type Capability = 'tools' | 'images' | 'audio' | 'json' | 'reasoning'
+
+/**
+ * Dollars as the page shows them: a million tokens (`'0.15'`) where nothing else is said. A rate that is
+ * absent equals its plain neighbour.
+ */
 export interface PriceText {
-  readonly input: string
+  readonly input?: string
   readonly cachedInput?: string
   readonly cacheWrite?: string
-  readonly output: string
+  readonly audioInput?: string
+  readonly output?: string
+  readonly reasoning?: string
+  readonly audioOutput?: string
+  /** A thousand searches, or units of reranking. */
+  readonly search?: string
+  /** A million characters. */
+  readonly character?: string
+  /** A minute of audio. */
+  readonly minute?: string
+  readonly longContext?: LongContext
+}
+
+/** Rates for the whole call once its input is longer than `above` tokens. */
+export interface LongContext extends Omit<PriceText, 'longContext'> {
+  readonly above: number
 }
 
 /** Where a price was published and the day it was last seen there. */
 export interface Provenance {
   readonly source: string
-  /** `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`; empty where the operator's configuration states the price. */
   readonly date: string
-  /** The last day of the price, where the page announces another one after it. */
-  readonly until?: string
 }
 
-/** A supplier that asks another price than the row's own. */
+/** One price, or several with the day from which each holds (`YYYY-MM-DD`, UTC; the first: since ever). */
+export type PriceRow = PriceText | readonly (PriceText & { readonly from?: string })[]
+
+/** How one supplier serves a model, where it is more than the name there. */
 export interface RouteRow {
   /** The supplier's own name for the model. */
   readonly as: string
-  readonly price: PriceText
-  readonly priced: Provenance
-}
-
-/** Rates for the whole call once its input is longer than `above` tokens. */
-export interface LongContext {
-  readonly above: number
-  readonly price: PriceText
+  /** Its price, where it differs from the row's own. */
+  readonly price?: PriceRow
+  readonly priced?: Provenance
+  /** Whole percent that a region costs on top: `{ EU: 10 }`. */
+  readonly uplift?: Readonly<Record<string, number>>
 }
 
 /** One line of a data file. */
@@ -41,30 +59,36 @@ export interface ModelRow {
   readonly id: string
   readonly ownedBy: string
   readonly kind: ModelKind
-  readonly contextWindow: number
+  /** Tokens, of an embedding those of one input; undefined where a call has no such bound. */
+  readonly contextWindow?: number
   /** Most output tokens that one answer can have; the window where the maker names no limit. */
-  readonly outputCeiling: number
-  readonly price: PriceText
-  readonly longContext?: LongContext
+  readonly outputCeiling?: number
+  /** Of a chat model; what the others can do is their kind. */
+  readonly capabilities: readonly Capability[]
+  readonly price: PriceRow
   readonly priced: Provenance
-  /** Supplier ids to the supplier's own name, or to name and price where its price differs. */
+  /** Supplier kinds to the supplier's own name, or to more where more differs. */
   readonly suppliers: Readonly<Record<string, string | RouteRow>>
 }
 
 export interface CatalogueRoute {
   readonly as: string
-  readonly price: Price
+  readonly prices: PriceList
   readonly priced: Provenance
+  /** Prices in regions that cost more. */
+  readonly regional: ReadonlyMap<string, PriceList>
 }
 
 export interface CatalogueModel {
   readonly id: string
   readonly ownedBy: string
   readonly kind: ModelKind
-  readonly contextWindow: number
-  readonly outputCeiling: number
-  /** The row's own price; a route may have another. */
-  readonly price: Price
+  readonly contextWindow: number | undefined
+  readonly outputCeiling: number | undefined
+  readonly capabilities: readonly Capability[]
+  /** The row's own prices; a route may have others. Undefined: only a supplier's own entry states one. */
+  readonly prices: PriceList | undefined
   readonly priced: Provenance
+  /** Keyed by the kind of supplier. */
   readonly suppliers: ReadonlyMap<string, CatalogueRoute>
 }

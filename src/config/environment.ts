@@ -1,8 +1,15 @@
-// The settings of a start. Only this folder reads the environment. What is wrong in it stops the start with a line that says
-// what to write instead.
-import { resolve } from 'node:path'
-import { ROOT_PREFIX } from '../core/ids.ts'
+// The settings of a start: the configuration file and, above it, the environment. Only this folder reads
+// the environment. What is wrong in either stops the start with a text that says what to write instead.
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Secret } from '../core/secret.ts'
+import type { ConfigFault } from './fault.ts'
+import { ConfigurationError, printPath, type ConfigProblem } from './problem.ts'
+import { ConfigSchema, isRootKey, ROOT_KEY_RULE, type Config } from './schema.ts'
+import type { Environment } from './variables.ts'
+
+export { ConfigurationError, type ConfigProblem } from './problem.ts'
+export type { Environment } from './variables.ts'
 
 export interface Settings {
   readonly host: string
@@ -11,28 +18,94 @@ export interface Settings {
   readonly rootKey: Secret | undefined
   /** Looks up a supplier's credential variable. */
   readonly lookup: (name: string) => string | undefined
+  /** The whole path of the configuration file, where there is one. */
+  readonly file: string | undefined
+  /** What the file says; `listen`, `data` and `root_key` may be outranked by the fields above. */
+  readonly config: Config
+  /** What works and should still be changed, in the file's order. */
+  readonly warnings: readonly ConfigProblem[]
+  /** Gives faults that a floor above found the lines of the file where they stand. */
+  readonly refuse: (faults: readonly ConfigFault[]) => ConfigurationError
 }
 
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError'
+export interface SettingsOptions {
+  /** The file to read, as `--config` named it. */
+  readonly config?: string | undefined
+  readonly environment?: Environment
+  /** What `kind` may be. Without it any text passes here. */
+  readonly kinds?: readonly string[]
 }
 
-const ROOT_KEY_LENGTH_MIN = 32
+/** Looked for in the working directory when no file is named. */
+const USUAL_FILES = ['gateway.yaml', 'gateway.yml']
 
-export type Environment = Readonly<Record<string, string | undefined>>
+/** The file, if there is one, and the environment above it. */
+export async function readSettings(options: SettingsOptions = {}): Promise<Settings> {
+  const { environment = process.env, kinds } = options
+  const file = findFile(options.config, environment)
+  if (file === undefined) return defaultSettings(environment)
+  // Only now, because a start without a file should not pay for reading one.
+  const { readConfig } = await import('./read.ts')
+  const loaded = readConfig(file, environment, kinds)
+  const { config, warnings } = loaded
+  const folder = loaded.has(['data']) ? resolve(dirname(file), config.data) : resolve(config.data)
+  const beneath: Beneath = {
+    config,
+    warnings,
+    refuse: (faults) => loaded.refuse(faults),
+    file: resolve(file),
+    dataFolder: folder,
+  }
+  return outrank(beneath, environment)
+}
 
-export function readSettings(environment: Environment = process.env): Settings {
+/** The settings of a start without a file: suppliers are those whose usual variables are set. */
+export function defaultSettings(environment: Environment = process.env): Settings {
+  const config = ConfigSchema.parse({ discover: true })
+  const beneath = {
+    config,
+    warnings: [],
+    refuse,
+    file: undefined,
+    dataFolder: resolve(config.data),
+  }
+  return outrank(beneath, environment)
+}
+
+function findFile(named: string | undefined, environment: Environment): string | undefined {
+  const file = named || environment['GATEWAY_CONFIG']
+  if (!file) return USUAL_FILES.find((usual) => existsSync(usual))
+  if (existsSync(file)) return file
+  const who = named ? '--config' : 'GATEWAY_CONFIG'
+  throw new ConfigurationError(
+    `${who} names ${resolve(file)}, and there is no such file. Correct the path, or write a first file there with \`gateway config init ${file}\`.`,
+  )
+}
+
+type Beneath = Pick<Settings, 'config' | 'warnings' | 'refuse' | 'file' | 'dataFolder'>
+
+/** A container sets variables where its image brings a file along. */
+function outrank(beneath: Beneath, environment: Environment): Settings {
+  const { config, dataFolder } = beneath
+  const data = environment['GATEWAY_DATA']
   return {
-    host: environment['HOST'] || '127.0.0.1',
-    port: readPort(environment['PORT']),
-    dataFolder: resolve(environment['GATEWAY_DATA'] || 'data'),
-    rootKey: readRootKey(environment['GATEWAY_ROOT_KEY']),
+    ...beneath,
+    host: environment['HOST'] || config.listen.host,
+    port: readPort(environment['PORT']) ?? config.listen.port,
+    dataFolder: data ? resolve(data) : dataFolder,
+    rootKey: readRootKey(environment['GATEWAY_ROOT_KEY']) ?? config.root_key,
     lookup: (name) => environment[name],
   }
 }
 
-function readPort(text: string | undefined): number {
-  if (text === undefined || text === '') return 8080
+/** Without a file there is no line to show. */
+function refuse(faults: readonly ConfigFault[]): ConfigurationError {
+  const lines = faults.map(({ path, message }) => `${printPath(path)}  ${message}`)
+  return new ConfigurationError(lines.join('\n'))
+}
+
+function readPort(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port
   throw new ConfigurationError('PORT must be a number from 0 to 65535 (0 takes any free port).')
@@ -40,13 +113,6 @@ function readPort(text: string | undefined): number {
 
 function readRootKey(text: string | undefined): Secret | undefined {
   if (text === undefined || text === '') return undefined
-  if (
-    text.startsWith(ROOT_PREFIX) &&
-    text.length >= ROOT_KEY_LENGTH_MIN &&
-    /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
-  )
-    return new Secret(text)
-  throw new ConfigurationError(
-    `GATEWAY_ROOT_KEY must begin with ${ROOT_PREFIX} and have at least ${ROOT_KEY_LENGTH_MIN} printable characters, none of them a comma.`,
-  )
+  if (isRootKey(text)) return new Secret(text)
+  throw new ConfigurationError(`GATEWAY_ROOT_KEY must ${ROOT_KEY_RULE}.`)
 }

@@ -7,15 +7,19 @@ describe('the system clock', () => {
     const clock = createSystemClock()
     const heard: string[] = []
     await new Promise<void>((resolve) => {
-      const stopFirst = clock.everySecond(() => {
-        heard.push('first')
-        // Stopping in the middle of a tick must not cost the next one its turn.
-        stopFirst()
+      const first = clock.everySecond({
+        tick() {
+          heard.push('first')
+          // Stopping in the middle of a tick must not cost the next one its turn.
+          first.leave()
+        },
       })
-      const stopSecond = clock.everySecond(() => {
-        heard.push('second')
-        stopSecond()
-        resolve()
+      const second = clock.everySecond({
+        tick() {
+          heard.push('second')
+          second.leave()
+          resolve()
+        },
       })
     })
     expect(heard).toEqual(['first', 'second'])
@@ -32,7 +36,7 @@ describe('the system clock', () => {
   it('keeps no process alive for listeners that have stopped', async () => {
     const source = `
       import { createSystemClock } from ${JSON.stringify(import.meta.resolve('./clock.ts'))}
-      createSystemClock().everySecond(() => {})()`
+      createSystemClock().everySecond({ tick() {} }).leave()`
     const child = Bun.spawn([process.execPath, '-e', source])
     expect(await child.exited).toBe(0)
   })

@@ -3,27 +3,52 @@
 import type { PicoUsd } from './money.ts'
 
 export interface Usage {
-  /** All input tokens, cached ones included. */
+  /** All input tokens, cached ones and audio included. */
   readonly inputTokens: number
   /** The part of the input that a cache answered. */
   readonly cachedTokens: number
   /** The part of the input that was written to a cache. */
   readonly cacheWriteTokens: number
-  /** All output tokens, reasoning included. */
+  /** The part of the input that was audio and that no cache answered. */
+  readonly audioInputTokens: number
+  /** All output tokens, reasoning and audio included. */
   readonly outputTokens: number
   /** The part of the output that was reasoning. */
   readonly reasoningTokens: number
+  /** The part of the output that was audio. */
+  readonly audioOutputTokens: number
 }
 
-/** Pico-dollars a token. A rate that is absent equals its plain neighbour (input or output). */
+/**
+ * Pico-dollars a unit: a token where nothing else is said. A rate that is absent equals its plain
+ * neighbour (input or output); the last three have none, and a model without them does not count them.
+ */
 export interface Rates {
   readonly input: PicoUsd
   readonly cachedInput?: PicoUsd
   readonly cacheWrite?: PicoUsd
+  readonly audioInput?: PicoUsd
   readonly output: PicoUsd
+  readonly reasoning?: PicoUsd
+  readonly audioOutput?: PicoUsd
+  /** One search, or one unit of reranking. */
+  readonly search?: PicoUsd
+  /** One character of text that is spoken. */
+  readonly character?: PicoUsd
+  /** One second of audio that is heard. */
+  readonly second?: PicoUsd
 }
 
 export interface Price extends Rates {
   /** Rates for the whole call once its input is longer than `above` tokens. */
   readonly longContext?: { readonly above: number; readonly rates: Rates }
 }
+
+/** A price and the moment from which it holds. */
+export interface DatedPrice {
+  readonly from: number
+  readonly price: Price
+}
+
+/** Oldest first; the first holds since ever. */
+export type PriceList = readonly [DatedPrice, ...DatedPrice[]]

@@ -7,7 +7,10 @@ import type { Member } from '../wire/json-splice.ts'
 /** The longest session identifier that is taken, wherever it comes from. */
 export const SESSION_LENGTH_MAX = 256
 
-/** How a supplier tells its usage on a stream. */
+/**
+ * How a supplier tells its usage on a stream: when it is asked, unasked, or not at all. Who tells it
+ * unasked is not asked at all, because some of these refuse the very question.
+ */
 export type UsageHabit = 'ask' | 'always' | 'never'
 
 /** What admission needs to know of a request body, read in one pass. */
@@ -34,10 +37,30 @@ export interface BodyLayout {
   readonly close: number
 }
 
-/** What changes between the caller's request and the supplier's. */
-export interface Rewrite {
-  readonly model: string
+/** What is odd about a supplier's way to speak a dialect, as data. */
+export interface Quirks {
   readonly usage: UsageHabit
+  /** The one name of the output limit that the supplier understands. */
+  readonly maxTokensName?: 'max_tokens' | 'max_completion_tokens'
+  /** Fields of the request by the name that the supplier has for them. */
+  readonly rename?: Readonly<Record<string, string>>
+  /** Fields of the request that the supplier refuses. */
+  readonly drop?: readonly string[]
+  /** Fields that are added where the caller sends none, as JSON values. */
+  readonly default?: Readonly<Record<string, unknown>>
+  /** Its answers lack some of the usual shape, which is filled in. */
+  readonly normalize?: boolean
+}
+
+/** What is wrong with a quirk: where it stands among the others, and why it cannot be. */
+export interface QuirkFault {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** What changes between the caller's request and the supplier's. */
+export interface Rewrite extends Quirks {
+  readonly model: string
 }
 
 /**
@@ -61,6 +84,22 @@ export interface AnswerFacts {
   readonly usage: Usage | undefined
 }
 
+/** What an answer gets where its supplier has left it out. */
+export interface Basics {
+  /** The call's own id, of which the dialect makes one in its own manner. */
+  readonly id: string
+  readonly model: string
+  /** Seconds since 1970. */
+  readonly created: number
+}
+
+/** Fills in what the answers of some suppliers lack of the usual shape. They are printed anew. */
+export interface Normalizer {
+  answer(answer: Uint8Array, basics: Basics): Uint8Array
+  /** For one stream: takes the data of one frame that the watcher has seen, returns the whole frame. */
+  frames(basics: Basics): (data: Uint8Array) => Uint8Array
+}
+
 export interface Dialect {
   readonly id: string
   /** Refuses what is malformed, and every spelling of a peeked field that a supplier might read differently. */
@@ -70,6 +109,10 @@ export interface Dialect {
     watch(): StreamWatcher
     /** Proves a unary answer whole and reads its usage; throws when it is broken. */
     read(answer: Uint8Array): AnswerFacts
+    /** Finds a quirk that would touch what admission relies on. */
+    findFault?(quirks: Quirks): QuirkFault | undefined
+    /** Absent: answers pass as they come, whatever they lack. */
+    readonly normalize?: Normalizer
   }
   readonly problem: ProblemCodec
 }

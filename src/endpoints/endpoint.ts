@@ -33,12 +33,35 @@ export interface InferenceEndpoint extends Place {
 
 /** What endpoints may use. */
 export interface House {
-  readonly plant: Plant
+  /** Replaced by every reload; whoever waits for something takes it once. */
+  plant: Plant
   readonly keyring: Keyring
   readonly state: ServiceState
+  /** Reads the configuration again; `allowDrop` also takes away what somebody uses. */
+  reload(allowDrop: boolean): Promise<ReloadOutcome>
 }
 
 /** What the health endpoints tell, from memory. */
 export interface ServiceState {
   phase: 'starting' | 'ready' | 'draining'
+}
+
+/** What came of reading the configuration again. */
+export type ReloadOutcome =
+  /** The problems are models and regions that were dropped although somebody uses them. */
+  | {
+      readonly applied: true
+      readonly changes: ConfigChanges
+      readonly problems: readonly string[]
+    }
+  /** The problems are the reasons. */
+  | { readonly applied: false; readonly changes: undefined; readonly problems: readonly string[] }
+
+export interface ConfigChanges {
+  readonly suppliersAdded: readonly string[]
+  readonly suppliersRemoved: readonly string[]
+  readonly modelsAdded: readonly string[]
+  readonly modelsRemoved: readonly string[]
+  /** Settings that only a restart can change. */
+  readonly needRestart: readonly string[]
 }

@@ -14,7 +14,10 @@ import { chatCompletions } from './chat-completions.ts'
 import type { Endpoint, House, InferenceEndpoint } from './endpoint.ts'
 import { getError, listErrors } from './errors.ts'
 import { checkPhase, health, healthLive, healthReady, probes } from './health.ts'
+import { auditEndpoints } from './manage/audit.ts'
+import { getCall } from './manage/calls.ts'
 import { keyEndpoints } from './manage/keys.ts'
+import { reload } from './manage/reload.ts'
 import { getModel, listModels } from './models.ts'
 
 export const endpoints: readonly Endpoint[] = [
@@ -28,9 +31,10 @@ export const endpoints: readonly Endpoint[] = [
   getModel,
   chatCompletions,
   ...keyEndpoints,
+  ...auditEndpoints,
+  getCall,
+  reload,
 ]
-
-const INFERENCE_LIMITS = { bytesMax: 32 * 1_048_576 }
 
 export function routesOf(house: House): readonly Route<Handler>[] {
   return endpoints.map((endpoint) => ({
@@ -61,7 +65,7 @@ async function infer(
     checkPhase(house.state)
     const key = house.keyring.authenticate(headers, endpoint.role)
     requireJson(request)
-    const body = await readRequestBody(request, INFERENCE_LIMITS, house.plant.clock)
+    const body = await readRequestBody(request, house.plant.limits.bodyBytesMax, house.plant.clock)
     // A body may take its time, and nothing may be sent once the end has begun.
     checkPhase(house.state)
     return await handle(

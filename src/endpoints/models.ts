@@ -5,6 +5,7 @@ import { GatewayError } from '../core/problem.ts'
 import { readsListObjects } from '../dialects/clients.ts'
 import type { Exchange } from '../http/server.ts'
 import { json } from '../http/reply.ts'
+import type { Plant } from '../pipeline/call.ts'
 import type { ListedModel } from '../suppliers/routes.ts'
 import type { KeyedEndpoint } from './endpoint.ts'
 
@@ -14,7 +15,7 @@ export const listModels: KeyedEndpoint = {
   role: 'infer',
   answer(exchange, key, { plant }) {
     const models = plant.routes.models.filter((model) => isVisible(key, model)).map(describe)
-    if (!wantsList(exchange)) return json(exchange.id, models)
+    if (!wantsList(exchange, plant)) return json(exchange.id, models)
     return json(exchange.id, {
       object: 'list',
       data: models,
@@ -76,6 +77,7 @@ function describe({ id, ownedBy }: ListedModel): ModelObject {
   }
 }
 
-function wantsList({ request }: Exchange): boolean {
+function wantsList({ request }: Exchange, { modelsShape }: Plant): boolean {
+  if (modelsShape !== 'auto') return modelsShape === 'list'
   return request.url.includes('?') || readsListObjects(request.headers)
 }

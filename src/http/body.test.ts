@@ -2,23 +2,21 @@
 // left waiting once a body has been read or given up.
 import { describe, expect, it } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import type { Clock } from '../core/clock.ts'
+import { Chain } from '../core/chain.ts'
+import type { Clock, Ticker } from '../core/clock.ts'
 import { GatewayError } from '../core/problem.ts'
 import { readRequestBody, requireJson } from './body.ts'
 
-const LIMITS = { bytesMax: 100_000 }
+const BYTES_MAX = 100_000
 
 /** A clock that stands still and counts who waits for it. */
-function createStill(): Clock & { readonly listeners: Set<() => void> } {
-  const listeners = new Set<() => void>()
+function createStill(): Clock & { readonly listeners: Chain<Ticker> } {
+  const listeners = new Chain<Ticker>()
   return {
     listeners,
     now: () => 0,
     elapsed: () => 0,
-    everySecond(tick) {
-      listeners.add(tick)
-      return () => void listeners.delete(tick)
-    },
+    everySecond: (ticker) => listeners.join(ticker),
   }
 }
 
@@ -30,7 +28,7 @@ function requestOf(body: Body, headers: Readonly<Record<string, string>> = {}): 
 
 async function read(request: Request, clock: Clock = createStill()): Promise<string | object> {
   try {
-    return new TextDecoder().decode(await readRequestBody(request, LIMITS, clock))
+    return new TextDecoder().decode(await readRequestBody(request, BYTES_MAX, clock))
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown
     return { status: thrown.status, code: thrown.code }
@@ -85,7 +83,7 @@ describe('a body', () => {
   })
 
   it('may be as long as the limit and no longer', async () => {
-    const full = 'x'.repeat(LIMITS.bytesMax)
+    const full = 'x'.repeat(BYTES_MAX)
     expect(await read(requestOf(full, { 'content-length': String(full.length) }))).toBe(full)
     expect(await read(requestOf(streamOf(full)))).toBe(full)
     expect(await read(requestOf(streamOf(full, 'x')))).toEqual(tooLarge)
@@ -96,7 +94,7 @@ describe('a body', () => {
 
   it('may be as long as the limit after unpacking and no longer', async () => {
     const gzip = { 'content-encoding': 'gzip' }
-    const full = 'x'.repeat(LIMITS.bytesMax)
+    const full = 'x'.repeat(BYTES_MAX)
     expect(await read(requestOf(gzipSync(full), gzip))).toBe(full)
     expect(await read(requestOf(gzipSync(`${full}x`), gzip))).toEqual(tooLarge)
   })
@@ -109,7 +107,7 @@ describe('a body', () => {
     const clock = createStill()
     await read(requestOf('x', { 'content-length': '1' }), clock)
     await read(requestOf(streamOf('x')), clock)
-    await read(requestOf(streamOf('x'.repeat(LIMITS.bytesMax), 'x')), clock)
+    await read(requestOf(streamOf('x'.repeat(BYTES_MAX), 'x')), clock)
     expect(clock.listeners.size).toBe(0)
   })
 
@@ -118,7 +116,7 @@ describe('a body', () => {
     const broken = new ReadableStream<Uint8Array>({
       start: (controller) => controller.error(new Error('gone')),
     })
-    const reading = Promise.resolve(readRequestBody(requestOf(broken), LIMITS, clock))
+    const reading = Promise.resolve(readRequestBody(requestOf(broken), BYTES_MAX, clock))
     expect(await reading.catch((thrown: unknown) => thrown)).toMatchObject({ message: 'gone' })
     expect(clock.listeners.size).toBe(0)
   })

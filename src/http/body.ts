@@ -1,31 +1,28 @@
 // Reads a request's body within limits of size, time and encoding, and refuses the moment one of them
 // is passed. Nothing of a body is looked at before its caller is known.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import type { Clock } from '../core/clock.ts'
+import type { Place } from '../core/chain.ts'
+import type { Clock, Ticker } from '../core/clock.ts'
 import { GatewayError } from '../core/problem.ts'
 
-export interface BodyLimits {
-  readonly bytesMax: number
-}
-
-/** Bodies up to this size arrive in one or two packets and need no watching of their progress. */
-const SMALL_BYTES = 65_536
+/** Bodies up to this size are read in one piece: watching their progress costs more than reading them. */
+const SMALL_BYTES = 1_048_576
 /** After this time a body must have come at `BYTES_A_SECOND` or faster. */
 const GRACE_MS = 10_000
 const BYTES_A_SECOND = 1024
 
 export function readRequestBody(
   request: Request,
-  limits: BodyLimits,
+  bytesMax: number,
   clock: Clock,
 ): Promise<Uint8Array> {
-  const length = lengthOf(request, limits)
+  const length = lengthOf(request, bytesMax)
   const encoding = request.headers.get('content-encoding')
   const body =
     length !== undefined && length <= SMALL_BYTES
       ? readSmall(request, length, clock)
-      : readWatched(request, limits, clock)
-  return encoding === null ? body : body.then((bytes) => decompress(bytes, encoding, limits))
+      : readWatched(request, bytesMax, clock)
+  return encoding === null ? body : body.then((bytes) => decompress(bytes, encoding, bytesMax))
 }
 
 /** JSON and nothing else: other types are refused before their body is read. */
@@ -41,25 +38,52 @@ export function requireJson(request: Request): void {
   throw new GatewayError('unsupported_media_type', 'Send JSON as `Content-Type: application/json`.')
 }
 
-function lengthOf(request: Request, limits: BodyLimits): number | undefined {
+function lengthOf(request: Request, bytesMax: number): number | undefined {
   const header = request.headers.get('content-length')
   if (header === null) return undefined
   const length = Number(header)
-  if (length > limits.bytesMax) throw tooLarge(limits)
+  if (length > bytesMax) throw tooLarge(bytesMax)
   return length
 }
 
 /** Its progress is not seen, so it has the time that the whole of it may take. */
 function readSmall(request: Request, length: number, clock: Clock): Promise<Uint8Array> {
   const deadline = clock.elapsed() + GRACE_MS + (length / BYTES_A_SECOND) * 1000
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-  const stop = clock.everySecond(() => {
-    if (clock.elapsed() < deadline) return
-    stop()
-    reject(tooSlow())
+  return new Promise((resolve, reject) => {
+    const watch = new SmallWatch(clock, deadline, reject)
+    const settle = (bytes: Uint8Array): void => {
+      watch.stop()
+      resolve(bytes)
+    }
+    request.bytes().then(settle, (thrown: unknown) => {
+      watch.stop()
+      reject(thrown)
+    })
   })
-  request.bytes().then(resolve, reject).finally(stop)
-  return promise
+}
+
+class SmallWatch implements Ticker {
+  readonly #clock: Clock
+  readonly #deadline: number
+  readonly #reject: (reason: Error) => void
+  readonly #ticking: Place
+
+  constructor(clock: Clock, deadline: number, reject: (reason: Error) => void) {
+    this.#clock = clock
+    this.#deadline = deadline
+    this.#reject = reject
+    this.#ticking = clock.everySecond(this)
+  }
+
+  tick(): void {
+    if (this.#clock.elapsed() < this.#deadline) return
+    this.stop()
+    this.#reject(tooSlow())
+  }
+
+  stop(): void {
+    this.#ticking.leave()
+  }
 }
 
 const doNothing = (): void => {}
@@ -75,11 +99,14 @@ function startWatch(clock: Clock): Watch {
   const started = clock.elapsed()
   let stop = doNothing
   const late = new Promise<never>((_, reject) => {
-    stop = clock.everySecond(() => {
-      const waitedMs = clock.elapsed() - started
-      const isSlow = watch.received < ((waitedMs - GRACE_MS) / 1000) * BYTES_A_SECOND
-      if (waitedMs >= GRACE_MS && isSlow) reject(tooSlow())
+    const ticking = clock.everySecond({
+      tick() {
+        const waitedMs = clock.elapsed() - started
+        const isSlow = watch.received < ((waitedMs - GRACE_MS) / 1000) * BYTES_A_SECOND
+        if (waitedMs >= GRACE_MS && isSlow) reject(tooSlow())
+      },
     })
+    stop = () => ticking.leave()
   })
   // Nobody waits for it once the body is there.
   late.catch(doNothing)
@@ -87,11 +114,7 @@ function startWatch(clock: Clock): Watch {
   return watch
 }
 
-async function readWatched(
-  request: Request,
-  limits: BodyLimits,
-  clock: Clock,
-): Promise<Uint8Array> {
+async function readWatched(request: Request, bytesMax: number, clock: Clock): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array(0)
   const watch = startWatch(clock)
   const reader = request.body.getReader()
@@ -101,7 +124,7 @@ async function readWatched(
       const { done, value } = await Promise.race([reader.read(), watch.late])
       if (done) break
       watch.received += value.length
-      if (watch.received > limits.bytesMax) throw tooLarge(limits)
+      if (watch.received > bytesMax) throw tooLarge(bytesMax)
       chunks.push(value)
     }
   } catch (thrown) {
@@ -120,7 +143,7 @@ const DECODERS = new Map([
 ])
 
 /** One encoding at most, and never more output than a plain body could have had. */
-function decompress(bytes: Uint8Array, encoding: string, limits: BodyLimits): Uint8Array {
+function decompress(bytes: Uint8Array, encoding: string, bytesMax: number): Uint8Array {
   if (encoding === '' || encoding.toLowerCase() === 'identity') return bytes
   const inflate = DECODERS.get(encoding.toLowerCase())
   if (inflate === undefined)
@@ -129,17 +152,17 @@ function decompress(bytes: Uint8Array, encoding: string, limits: BodyLimits): Ui
       'Send the body plain, or with one of gzip and br.',
     )
   try {
-    return inflate(bytes, { maxOutputLength: limits.bytesMax })
+    return inflate(bytes, { maxOutputLength: bytesMax })
   } catch (thrown) {
-    if (thrown instanceof RangeError) throw tooLarge(limits)
+    if (thrown instanceof RangeError) throw tooLarge(bytesMax)
     throw new GatewayError('invalid_request', `The body is no valid ${encoding} data.`, {
       cause: thrown,
     })
   }
 }
 
-function tooLarge(limits: BodyLimits): GatewayError {
-  const size = `${Math.round(limits.bytesMax / 1_048_576)} MiB`
+function tooLarge(bytesMax: number): GatewayError {
+  const size = `${Number((bytesMax / 1_048_576).toFixed(2))} MiB`
   return new GatewayError(
     'request_too_large',
     `The body exceeds the limit of ${size} on this path.`,

@@ -1,10 +1,10 @@
 // A call's price against the same sum in whole integers of any size: never a nano-dollar off, rounded
 // once and upward.
 import { describe, expect, it } from 'bun:test'
-import { assert, integer, option, property, record } from 'fast-check'
+import { assert, integer, property, record, type Arbitrary } from 'fast-check'
 import { toPicoUsd } from '../core/money.ts'
-import type { Rates, Usage } from '../core/usage.ts'
-import { costOf } from './price.ts'
+import type { PriceList, Rates, Usage } from '../core/usage.ts'
+import { costOf, priceAt } from './price.ts'
 
 const counts = integer({ min: 0, max: 10_000_000 })
 const prices = integer({ min: 0, max: 100_000_000 }).map((each) => toPicoUsd(each))
@@ -13,34 +13,44 @@ const usages = record({
   input: counts,
   cached: counts,
   written: counts,
+  heard: counts,
   output: counts,
-}).map(({ input, cached, written, output }): Usage => ({
-  inputTokens: input + cached + written,
-  cachedTokens: cached,
-  cacheWriteTokens: written,
-  outputTokens: output,
-  reasoningTokens: 0,
+  reasoned: counts,
+  spoken: counts,
+}).map((each): Usage => ({
+  inputTokens: each.input + each.cached + each.written + each.heard,
+  cachedTokens: each.cached,
+  cacheWriteTokens: each.written,
+  audioInputTokens: each.heard,
+  outputTokens: each.output + each.reasoned + each.spoken,
+  reasoningTokens: each.reasoned,
+  audioOutputTokens: each.spoken,
 }))
 
-const rates = record({
-  input: prices,
-  output: prices,
-  cachedInput: option(prices, { nil: undefined }),
-  cacheWrite: option(prices, { nil: undefined }),
-}).map(({ input, output, cachedInput, cacheWrite }): Rates => ({
-  input,
-  output,
-  ...(cachedInput === undefined ? {} : { cachedInput }),
-  ...(cacheWrite === undefined ? {} : { cacheWrite }),
-}))
+const rates: Arbitrary<Rates> = record(
+  {
+    input: prices,
+    output: prices,
+    cachedInput: prices,
+    cacheWrite: prices,
+    audioInput: prices,
+    reasoning: prices,
+    audioOutput: prices,
+  },
+  { requiredKeys: ['input', 'output'] },
+)
 
 function exactly(usage: Usage, rates: Rates): number {
-  const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens } = usage
+  const { inputTokens, cachedTokens, cacheWriteTokens, audioInputTokens } = usage
+  const { outputTokens, reasoningTokens, audioOutputTokens } = usage
   const pico =
-    BigInt(inputTokens - cachedTokens - cacheWriteTokens) * BigInt(rates.input) +
+    BigInt(inputTokens - cachedTokens - cacheWriteTokens - audioInputTokens) * BigInt(rates.input) +
     BigInt(cachedTokens) * BigInt(rates.cachedInput ?? rates.input) +
     BigInt(cacheWriteTokens) * BigInt(rates.cacheWrite ?? rates.input) +
-    BigInt(outputTokens) * BigInt(rates.output)
+    BigInt(audioInputTokens) * BigInt(rates.audioInput ?? rates.input) +
+    BigInt(outputTokens - reasoningTokens - audioOutputTokens) * BigInt(rates.output) +
+    BigInt(reasoningTokens) * BigInt(rates.reasoning ?? rates.output) +
+    BigInt(audioOutputTokens) * BigInt(rates.audioOutput ?? rates.output)
   return Number((pico + 999n) / 1000n)
 }
 
@@ -48,8 +58,10 @@ const NOTHING: Usage = {
   inputTokens: 0,
   cachedTokens: 0,
   cacheWriteTokens: 0,
+  audioInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
+  audioOutputTokens: 0,
 }
 
 describe('the price of a call', () => {
@@ -97,5 +109,21 @@ describe('the price of a call', () => {
   it('never counts a token as less than none when the parts exceed the whole', () => {
     const rates = { input: toPicoUsd(1000), cachedInput: toPicoUsd(0), output: toPicoUsd(0) }
     expect<number>(costOf({ ...NOTHING, inputTokens: 5, cachedTokens: 9 }, rates)).toBe(0)
+  })
+})
+
+describe('a price that changes on a day', () => {
+  const price = (input: number) => ({ input: toPicoUsd(input), output: toPicoUsd(0) })
+  const from = Date.UTC(2026, 11, 1)
+  const prices: PriceList = [
+    { from: 0, price: price(1) },
+    { from, price: price(2) },
+  ]
+
+  it('is the old one up to the last millisecond before, and the new one from then on', () => {
+    expect(priceAt(prices, 0).input).toBe(toPicoUsd(1))
+    expect(priceAt(prices, from - 1).input).toBe(toPicoUsd(1))
+    expect(priceAt(prices, from).input).toBe(toPicoUsd(2))
+    expect(priceAt(prices, from + 1e12).input).toBe(toPicoUsd(2))
   })
 })

@@ -4,10 +4,13 @@
 export interface Welcome {
   readonly url: string
   readonly newRootKey: string | undefined
-  readonly hasOwnRootKey: boolean
+  /** Where the operator has set the root key, if that is where it comes from. */
+  readonly rootKeyFrom: 'environment' | 'file' | undefined
   readonly models: readonly string[]
   readonly suppliers: readonly string[]
   readonly dataFolder: string
+  /** The configuration file, if there is one. */
+  readonly file: string | undefined
 }
 
 const LISTED_MAX = 8
@@ -22,7 +25,7 @@ export function welcome(facts: Welcome): string {
   Suppliers   ${facts.suppliers.join(', ')}
   Models      ${listed(facts)}
   Data        ${facts.dataFolder}
-
+${facts.file === undefined ? '' : `  File        ${facts.file}\n`}
   Try it:
 
   ${keyLine(facts)}curl ${url}/v1/chat/completions \\
@@ -33,19 +36,22 @@ export function welcome(facts: Welcome): string {
 `
 }
 
-function keyWord({ newRootKey, hasOwnRootKey }: Welcome): string {
-  return newRootKey ?? (hasOwnRootKey ? '$GATEWAY_ROOT_KEY' : '$KEY')
+function keyWord({ newRootKey, rootKeyFrom }: Welcome): string {
+  return newRootKey ?? (rootKeyFrom === 'environment' ? '$GATEWAY_ROOT_KEY' : '$KEY')
 }
 
 /** A key that was shown once cannot be shown again: whoever pastes must bring it. */
-function keyLine({ newRootKey, hasOwnRootKey }: Welcome): string {
-  const isKnown = newRootKey !== undefined || hasOwnRootKey
-  return isKnown ? '' : 'export KEY=svc_…   # the root key of the first start\n  '
+function keyLine({ newRootKey, rootKeyFrom }: Welcome): string {
+  if (newRootKey !== undefined || rootKeyFrom === 'environment') return ''
+  const which =
+    rootKeyFrom === 'file' ? 'the root_key of the file' : 'the root key of the first start'
+  return `export KEY=svc_…   # ${which}\n  `
 }
 
-function describeKey({ newRootKey, hasOwnRootKey }: Welcome): string {
+function describeKey({ newRootKey, rootKeyFrom }: Welcome): string {
   if (newRootKey !== undefined) return `${newRootKey}   (shown this once; keep it)`
-  if (hasOwnRootKey) return 'as set in GATEWAY_ROOT_KEY'
+  if (rootKeyFrom === 'environment') return 'as set in GATEWAY_ROOT_KEY'
+  if (rootKeyFrom === 'file') return 'as set by root_key in the file'
   return 'shown at the first start; set GATEWAY_ROOT_KEY to replace a lost one'
 }
 

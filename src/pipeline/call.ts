@@ -1,39 +1,40 @@
 // The contract of the data plane: what is known of a call after each stop. Types only grow, so a stage
 // cannot use what an earlier one has not established.
+import type { Chain } from '../core/chain.ts'
 import type { Clock } from '../core/clock.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Price, Usage } from '../core/usage.ts'
 import type { Dialect, Facts } from '../dialects/dialect.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store } from '../store/store.ts'
-import type { Candidate, Routes } from '../suppliers/routes.ts'
-import type { ModelRoute, Service, Supplier } from '../suppliers/supplier.ts'
-import type { Upstream } from '../upstream/client.ts'
+import type { Attempt, Candidate, Routes } from '../suppliers/routes.ts'
+import type { Timeouts } from '../suppliers/supplier.ts'
 import type { AttemptFailure } from '../upstream/failure.ts'
 import type { CallerLine, Lifeline } from '../upstream/lifeline.ts'
 
-/** What the stages share for the life of the process. */
+/**
+ * What the stages share. A change of the configuration makes another one; a call that runs keeps the one
+ * it began with to its end.
+ */
 export interface Plant {
   readonly clock: Clock
   readonly store: Store
   readonly routes: Routes
-  readonly upstreams: ReadonlyMap<string, Upstream>
   readonly limits: Limits
+  /** How the models are listed: as an array, as a list object, or as the client at hand reads them. */
+  readonly modelsShape: 'auto' | 'array' | 'list'
   readonly log: Log
   /** Every attempt under way, so that a shutdown can end them. */
-  readonly lifelines: Set<Lifeline>
+  readonly lifelines: Chain<Lifeline>
 }
 
-export interface Limits {
-  /** One total for a unary call; never cut into shares, because reasoning models think for minutes. */
-  readonly unaryMs: number
-  readonly firstByteMs: number
-  readonly firstContentMs: number
-  readonly idleMs: number
+/** The timeouts are those of suppliers and models that have none of their own. */
+export interface Limits extends Timeouts {
   /** How long a caller may refuse to read before it counts as gone. */
   readonly stallMs: number
   /** Silence after which a waiting caller gets a comment line. */
   readonly keepAliveMs: number
+  readonly bodyBytesMax: number
   readonly answerBytesMax: number
   readonly frameBytesMax: number
   readonly attemptsMax: number
@@ -46,6 +47,7 @@ export const DEFAULT_LIMITS: Limits = {
   idleMs: 120_000,
   stallMs: 60_000,
   keepAliveMs: 15_000,
+  bodyBytesMax: 32 * 1_048_576,
   answerBytesMax: 32 * 1_048_576,
   frameBytesMax: 16 * 1_048_576,
   attemptsMax: 3,
@@ -74,14 +76,6 @@ export interface Admitted extends Received {
   /** Regions that the call must stay in; undefined when any will do. */
   readonly regions: readonly string[] | undefined
   readonly sessionId: string | undefined
-}
-
-export interface Attempt {
-  readonly modelId: string
-  readonly supplier: Supplier
-  readonly service: Service
-  readonly route: ModelRoute
-  readonly upstream: Upstream
 }
 
 /** The one list of who may answer, in order. Failover, region and price all read it. */

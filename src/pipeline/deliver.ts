@@ -1,5 +1,6 @@
 // Hands the answer to the caller. The last byte goes out only when the call's record is durable, and
 // what the caller cannot see in time as headers follows as comment lines.
+import type { Ticker } from '../core/clock.ts'
 import { printUsd } from '../core/money.ts'
 import { asGatewayError, GatewayError } from '../core/problem.ts'
 import { CALLER_LEFT, CallerGone } from '../upstream/lifeline.ts'
@@ -92,16 +93,18 @@ function within(answering: Promise<RelayStream>, plant: Plant): Promise<RelayStr
   const { clock, limits } = plant
   const start = clock.elapsed()
   return new Promise((resolve, reject) => {
-    const stop = clock.everySecond(() => {
-      if (clock.elapsed() - start < limits.keepAliveMs) return
-      stop()
-      resolve(undefined)
+    const ticking = clock.everySecond({
+      tick() {
+        if (clock.elapsed() - start < limits.keepAliveMs) return
+        ticking.leave()
+        resolve(undefined)
+      },
     })
-    answering.then(resolve, reject).finally(stop)
+    answering.then(resolve, reject).finally(() => ticking.leave())
   })
 }
 
-class Delivery {
+class Delivery implements Ticker {
   readonly #call: Held
   readonly #plant: Plant
   /** Undefined while the route headers are still owed to the caller. */
@@ -132,7 +135,7 @@ class Delivery {
   ): Promise<void> {
     this.#hasBegun = true
     this.#controller = controller
-    const stop = this.#plant.clock.everySecond(() => this.#tick())
+    const ticking = this.#plant.clock.everySecond(this)
     try {
       // A sign of life takes the headers with it: they leave with the first bytes.
       if (source instanceof Promise) void this.#write(KEEP_ALIVE)
@@ -140,7 +143,7 @@ class Delivery {
     } catch (thrown) {
       await this.#fail(thrown)
     } finally {
-      stop()
+      ticking.leave()
       if (!this.#isGone) controller?.close()
     }
   }
@@ -240,7 +243,7 @@ class Delivery {
   }
 
   /** Once a second: a waiting caller gets a sign of life, one that does not read counts as gone. */
-  #tick(): void {
+  tick(): void {
     const now = this.#plant.clock.elapsed()
     // Somewhen since the last tick: taken for the earliest, so that a sign of life is never late.
     if (this.#hasWritten) this.#wroteAt = this.#tickedAt

@@ -6,9 +6,10 @@ import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { Lifeline } from '../upstream/lifeline.ts'
-import type { Attempt, Held, Plant, Try } from './call.ts'
+import type { Attempt } from '../suppliers/routes.ts'
+import type { Held, Plant, Try } from './call.ts'
 import { exhausted, refusal, scrub } from './refusal.ts'
-import { RelayStream } from './relay.ts'
+import { basicsOf, RelayStream } from './relay.ts'
 
 export interface UnaryAnswer {
   readonly bytes: Uint8Array
@@ -45,12 +46,13 @@ async function firstOf<Answer>(
 async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<UnaryAnswer> {
   const lifeline = new Lifeline(plant.clock, call.caller, plant.lifelines)
   // Each attempt has the whole of it: a share would cut off models that think for minutes.
-  lifeline.expect('answer', plant.limits.unaryMs)
+  lifeline.expect('answer', attempt.timeouts.unaryMs)
   try {
     const response = await send(call, attempt, lifeline)
     if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
     const bytes = await readBody(response, plant.limits.answerBytesMax)
-    return { bytes, usage: readUsage(bytes, attempt) }
+    const usage = readUsage(bytes, attempt)
+    return { bytes: normalize(bytes, call, attempt), usage }
   } catch (thrown) {
     const failure = asFailure(thrown, lifeline.signal)
     // Whatever the supplier is still sending has no reader any more.
@@ -63,13 +65,13 @@ async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<Una
 
 async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<RelayStream> {
   const lifeline = new Lifeline(plant.clock, call.caller, plant.lifelines)
-  lifeline.expect('first byte', plant.limits.firstByteMs)
+  lifeline.expect('first byte', attempt.timeouts.firstByteMs)
   try {
     const response = await send(call, attempt, lifeline)
     if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
     if (response.body === null) throw new GatewayError('empty_stream')
     if (!isEventStream(response)) throw await notAStream(response, attempt, plant)
-    lifeline.expect('content', plant.limits.firstContentMs)
+    lifeline.expect('content', attempt.timeouts.firstContentMs)
     const stream = new RelayStream(call, response.body, lifeline, plant.limits)
     await stream.open()
     return stream
@@ -82,19 +84,27 @@ async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<Re
 }
 
 function send(call: Held, attempt: Attempt, lifeline: Lifeline): Promise<Response> {
-  const { service, supplier, route, upstream } = attempt
-  const rewrite = { model: route.as, usage: supplier.quirks.usage }
-  const body = service.dialect.relay.patch(call.body, call.facts, rewrite)
-  return upstream.post(service.path, body, lifeline)
+  const body = attempt.dialect.relay.patch(call.body, call.facts, attempt.rewrite)
+  return attempt.upstream.post(attempt.path, body, lifeline)
 }
 
 /** An error inside of a 200 is the supplier's own text, which may repeat our credential to us. */
 function readUsage(bytes: Uint8Array, attempt: Attempt): Usage | undefined {
   try {
-    return attempt.service.dialect.relay.read(bytes).usage
+    return attempt.dialect.relay.read(bytes).usage
   } catch (thrown) {
     throw thrown instanceof GatewayError ? scrub(thrown, attempt) : thrown
   }
+}
+
+/** Only where the supplier is known to leave things out: every other answer passes as it came. */
+function normalize(
+  bytes: Uint8Array,
+  call: Held,
+  { dialect, modelId, rewrite }: Attempt,
+): Uint8Array {
+  if (rewrite.normalize !== true) return bytes
+  return dialect.relay.normalize?.answer(bytes, basicsOf(call, modelId)) ?? bytes
 }
 
 function isEventStream(response: Response): boolean {

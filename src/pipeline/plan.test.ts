@@ -4,6 +4,7 @@ import { createFakeClock } from '../../test/fakes/clock.ts'
 import { supplierAt } from '../../test/fakes/gateway.ts'
 import { toPicoUsd } from '../core/money.ts'
 import { GatewayError } from '../core/problem.ts'
+import type { PriceList } from '../core/usage.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { buildRoutes } from '../suppliers/routes.ts'
@@ -12,6 +13,7 @@ import { createUpstream } from '../upstream/client.ts'
 import { DEFAULT_LIMITS, type Admitted, type Plant } from './call.ts'
 import { plan } from './plan.ts'
 
+const PRICES: PriceList = [{ from: 0, price: { input: toPicoUsd(1), output: toPicoUsd(1) } }]
 const OTHER_LANGUAGE = { ...openaiChat, id: 'other' } satisfies Dialect
 
 function supplier(id: string, region: string, changes: Partial<Supplier> = {}): Supplier {
@@ -29,22 +31,22 @@ const SUPPLIERS = [
   }),
   supplier('local', 'global', {
     models: new Map(),
-    anyModel: { input: toPicoUsd(0), output: toPicoUsd(0) },
+    anyModel: PRICES,
   }),
 ]
 
 function models(id: string): Supplier['models'] {
-  const price = { input: toPicoUsd(1), output: toPicoUsd(1) }
-  return new Map([[id, { as: id, price, ownedBy: 'maker' }]])
+  return new Map([[id, { as: id, prices: PRICES, ownedBy: 'maker' }]])
 }
 
 function planFor(model: string, regions?: readonly string[], attemptsMax = 9): readonly string[] {
-  const plant: Pick<Plant, 'routes' | 'upstreams' | 'limits' | 'clock'> = {
+  const plant: Pick<Plant, 'routes' | 'limits' | 'clock'> = {
     clock: createFakeClock(),
-    routes: buildRoutes(SUPPLIERS),
-    upstreams: new Map(
-      SUPPLIERS.map(({ id, origin }) => [id, createUpstream({ origin, headers: {} })]),
-    ),
+    routes: buildRoutes({
+      suppliers: SUPPLIERS,
+      upstreamOf: ({ origin }) => createUpstream({ origin, headers: {} }),
+      timeouts: DEFAULT_LIMITS,
+    }),
     limits: { ...DEFAULT_LIMITS, attemptsMax },
   }
   const candidates = plant.routes.find(model) ?? []

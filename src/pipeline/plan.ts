@@ -1,8 +1,8 @@
 // Decides who may answer and in which order. The list is made once, before any money is held, and
 // nothing that comes later can leave it.
 import { GatewayError } from '../core/problem.ts'
-import { findService, type Candidate } from '../suppliers/routes.ts'
-import type { Admitted, Attempt, Planned, Plant } from './call.ts'
+import type { Attempt, Candidate } from '../suppliers/routes.ts'
+import type { Admitted, Planned, Plant } from './call.ts'
 
 export function plan(call: Admitted, plant: Plant): Planned {
   const attempts: Attempt[] = []
@@ -10,7 +10,7 @@ export function plan(call: Admitted, plant: Plant): Planned {
   for (const candidate of call.candidates) {
     if (!isInside(call, candidate)) continue
     isServed = true
-    const attempt = findAttempt(call, candidate, plant)
+    const attempt = findAttempt(call, candidate)
     if (attempt !== undefined && attempts.length < plant.limits.attemptsMax) attempts.push(attempt)
   }
   if (attempts.length > 0) return { ...call, attempts }
@@ -41,10 +41,11 @@ function wrongEndpoint(): GatewayError {
 }
 
 /** Undefined where the supplier does not speak the caller's language. */
-function findAttempt(call: Admitted, candidate: Candidate, plant: Plant): Attempt | undefined {
-  const { modelId, supplier, route } = candidate
-  const service = findService(supplier, call.dialect)
-  const upstream = plant.upstreams.get(supplier.id)
-  if (service === undefined || upstream === undefined) return undefined
-  return { modelId, supplier, service, route, upstream }
+function findAttempt({ dialect, at }: Admitted, { attempts }: Candidate): Attempt | undefined {
+  for (const attempt of attempts)
+    if (attempt.dialect.id === dialect.id) {
+      attempt.lastAskedAt = at
+      return attempt
+    }
+  return undefined
 }

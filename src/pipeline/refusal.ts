@@ -6,7 +6,8 @@ import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
-import type { Attempt, Held } from './call.ts'
+import type { Attempt } from '../suppliers/routes.ts'
+import type { Held } from './call.ts'
 
 const ERROR_BYTES_MAX = 65_536
 const REASON_MS = 2_000
@@ -31,7 +32,7 @@ export async function refusal(
   // The status has decided already; the words are worth a moment and no more.
   lifeline.expect('reason', REASON_MS)
   const reason = await readReason(response, lifeline)
-  const problem = scrub(attempt.service.dialect.problem.decode(status, reason), attempt)
+  const problem = scrub(attempt.dialect.problem.decode(status, reason), attempt)
   if (CALLERS.has(status)) return new AttemptFailure(problem, 'refused', true)
   const retryAfter = readRetryAfter(response.headers.get('retry-after'), clock)
   return new AttemptFailure(

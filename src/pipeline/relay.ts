@@ -2,11 +2,12 @@
 // came; the closing marker is kept back until the books are closed, and a cut is never passed off as an end.
 import { advise, GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
-import type { FrameKind, StreamWatcher } from '../dialects/dialect.ts'
+import type { Basics, FrameKind, StreamWatcher } from '../dialects/dialect.ts'
 import { asFailure } from '../upstream/client.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
 import { FrameTooLarge, SseSplitter, type FrameData, type FrameSink } from '../wire/sse.ts'
-import type { Attempt, Held, Limits } from './call.ts'
+import type { Attempt } from '../suppliers/routes.ts'
+import type { Held, Limits } from './call.ts'
 import { scrub } from './refusal.ts'
 
 /** How much of an answer without content is kept before the supplier is given up. */
@@ -31,10 +32,11 @@ interface Chunk {
 export class RelayStream implements FrameSink {
   readonly #attempt: Attempt
   readonly #watcher: StreamWatcher
+  /** Prints an event anew with what its supplier leaves out; undefined where events pass as they came. */
+  readonly #normalize: ((data: Uint8Array) => Uint8Array) | undefined
   readonly #splitter: SseSplitter
   readonly #reader: Reader
   readonly #lifeline: Lifeline
-  readonly #limits: Limits
   readonly #keepsUsage: boolean
   readonly #choices: number
   /** Bytes that are ready to go out. */
@@ -51,12 +53,16 @@ export class RelayStream implements FrameSink {
   constructor(call: Held, body: ReadableStream<Uint8Array>, lifeline: Lifeline, limits: Limits) {
     this.#attempt = call.tries.at(-1)!.attempt
     this.#watcher = call.dialect.relay.watch()
+    const { dialect, modelId, rewrite } = this.#attempt
+    this.#normalize =
+      rewrite.normalize === true
+        ? dialect.relay.normalize?.frames(basicsOf(call, modelId))
+        : undefined
     this.#keepsUsage = call.facts.asksUsage
     this.#choices = call.facts.choices
     this.#splitter = new SseSplitter(this, limits.frameBytesMax)
     this.#reader = body.getReader()
     this.#lifeline = lifeline
-    this.#limits = limits
     // Many clients hang up at the reason to stop; what the whole answer used comes right after it.
     lifeline.lingerWhile(() => this.#isFinished() && this.#watcher.usage() === undefined)
   }
@@ -73,7 +79,7 @@ export class RelayStream implements FrameSink {
     if (this.#failure instanceof CallerGone) throw this.#failure
     if (this.#failure !== undefined && !this.#hasContent)
       throw asFailure(this.#failure, this.#lifeline.signal)
-    if (!this.#isDone) this.#lifeline.expect('further data', this.#limits.idleMs)
+    if (!this.#isDone) this.#lifeline.expect('further data', this.#attempt.timeouts.idleMs)
   }
 
   /**
@@ -129,6 +135,7 @@ export class RelayStream implements FrameSink {
     if (kind === 'usage' && !this.#keepsUsage) return
     // A supplier's own comments while it thinks would be taken for its answer having begun.
     if (kind === 'void' && !this.#hasContent) return
+    if (this.#normalize !== undefined && kind !== 'void') return this.#print(data)
     if (this.#buffer === buffer && this.#to === from) this.#to = to
     else {
       this.#flush()
@@ -136,6 +143,11 @@ export class RelayStream implements FrameSink {
       this.#from = from
       this.#to = to
     }
+  }
+
+  #print({ bytes, from, to }: FrameData): void {
+    this.#flush()
+    this.#ready.push(this.#normalize!(bytes.subarray(from, to)))
   }
 
   #see({ bytes, from, to }: FrameData): FrameKind {
@@ -230,6 +242,11 @@ export class RelayStream implements FrameSink {
     if (failure instanceof CallerGone) return failure
     return this.#hasContent ? asInterruption(failure.problem) : failure.problem
   }
+}
+
+/** What an answer gets where its supplier has left it out. */
+export function basicsOf({ id, at }: Held, model: string): Basics {
+  return { id, model, created: Math.floor(at / 1000) }
 }
 
 /** After content the caller hears that the stream broke, whether the line did or a limit of ours ended it. */

@@ -53,8 +53,14 @@ export interface Page<Item> {
 export interface AuditRepository {
   /** What a key spent from `from` (inclusive) to `to` (exclusive). */
   spent(keyId: string, from: number, to: number): Promise<Spent>
-  /** Rows of an account, the last written first; of one key, the last arrived first. */
+  /**
+   * Newest first: of one key and of failures the last that arrived, else the last that ended. Later
+   * pages show what was there when the first was read. One page looks at so many rows and no more, so
+   * where few of them fit it may be short or empty and still have a `next`.
+   */
   list(accountId: string, query: AuditQuery): Promise<Page<AuditRow>>
+  /** The row of one call. */
+  find(accountId: string, requestId: string): Promise<AuditRow | undefined>
 }
 
 export interface Spent {
@@ -63,6 +69,20 @@ export interface Spent {
   readonly oldestAt: number | undefined
 }
 
-export interface AuditQuery extends PageRequest {
-  readonly keyId: string | undefined
+export interface AuditQuery extends PageRequest, AuditFilter {}
+
+/** A row must meet all that is given. */
+export interface AuditFilter {
+  readonly keyId?: string | undefined
+  readonly model?: string | undefined
+  readonly supplier?: string | undefined
+  /** In any case. */
+  readonly region?: string | undefined
+  readonly status?: number | undefined
+  readonly code?: string | undefined
+  readonly requestId?: string | undefined
+  /** Arrived at this moment or later. */
+  readonly from?: number | undefined
+  /** Arrived before this moment. */
+  readonly to?: number | undefined
 }

@@ -1,6 +1,8 @@
-// Which suppliers serve which model, worked out once: a call finds its candidates with one look-up.
-import type { Dialect } from '../dialects/dialect.ts'
-import type { ModelRoute, Service, Supplier } from './supplier.ts'
+// Which suppliers serve which model, worked out once: a call finds its candidates with one look-up, and
+// what is sent to each of them is ready but for the body.
+import type { Dialect, Rewrite } from '../dialects/dialect.ts'
+import type { Upstream } from '../upstream/client.ts'
+import type { ModelRoute, Service, Supplier, Timeouts } from './supplier.ts'
 
 /** One way to serve a model. */
 export interface Candidate {
@@ -8,6 +10,22 @@ export interface Candidate {
   readonly modelId: string
   readonly supplier: Supplier
   readonly route: ModelRoute
+  /** One for each language that the supplier speaks. */
+  readonly attempts: readonly Attempt[]
+}
+
+/** One supplier asked for one model in one language. */
+export interface Attempt {
+  readonly modelId: string
+  readonly supplier: Supplier
+  readonly route: ModelRoute
+  readonly dialect: Dialect
+  readonly path: string
+  readonly rewrite: Rewrite
+  readonly timeouts: Timeouts
+  readonly upstream: Upstream
+  /** When it was last planned for; tells whether anybody would miss it. */
+  lastAskedAt: number
 }
 
 export interface ListedModel {
@@ -23,8 +41,16 @@ export interface Routes {
   readonly models: readonly ListedModel[]
 }
 
+/** What routes need of their surroundings. */
+export interface RouteParts {
+  readonly suppliers: readonly Supplier[]
+  readonly upstreamOf: (supplier: Supplier) => Upstream
+  readonly timeouts: Timeouts
+}
+
 /** A model is asked for by its own id, or by `<supplier>/<id>` at one supplier alone. */
-export function buildRoutes(suppliers: readonly Supplier[]): Routes {
+export function buildRoutes(parts: RouteParts): Routes {
+  const { suppliers } = parts
   const byName = new Map<string, Candidate[]>()
   const add = (name: string, candidate: Candidate): void => {
     const known = byName.get(name)
@@ -33,30 +59,49 @@ export function buildRoutes(suppliers: readonly Supplier[]): Routes {
   }
   for (const supplier of suppliers)
     for (const [modelId, route] of supplier.models) {
-      const candidate = { modelId, supplier, route }
+      const candidate = createCandidate(modelId, supplier, route, parts)
       add(modelId, candidate)
       add(`${supplier.id}/${modelId}`, candidate)
     }
-  const open = new Map(
-    suppliers.filter(({ anyModel }) => anyModel !== undefined).map((each) => [each.id, each]),
-  )
   return {
-    find: (model) => byName.get(model) ?? findOpen(open, model),
+    find: (model) => byName.get(model) ?? findOpen(model, parts),
     models: listModels(suppliers, byName),
   }
 }
 
+function createCandidate(
+  modelId: string,
+  supplier: Supplier,
+  route: ModelRoute,
+  { timeouts, upstreamOf }: RouteParts,
+): Candidate {
+  const upstream = upstreamOf(supplier)
+  const toAttempt = ({ dialect, path }: Service): Attempt => ({
+    modelId,
+    supplier,
+    route,
+    dialect,
+    path: path.replace('{model}', encodeURIComponent(route.as)),
+    rewrite: { ...supplier.quirks, model: route.as },
+    timeouts: { ...timeouts, ...supplier.timeouts, ...route.timeouts },
+    upstream,
+    lastAskedAt: 0,
+  })
+  return { modelId, supplier, route, attempts: supplier.services.map(toAttempt) }
+}
+
 /** A local server knows models that no catalogue lists: its own name for them is what is asked for. */
-function findOpen(
-  open: ReadonlyMap<string, Supplier>,
-  model: string,
-): readonly Candidate[] | undefined {
+function findOpen(model: string, parts: RouteParts): readonly Candidate[] | undefined {
   const slash = model.indexOf('/')
-  const supplier = slash < 0 ? undefined : open.get(model.slice(0, slash))
   const as = model.slice(slash + 1)
-  if (supplier?.anyModel === undefined || as === '') return undefined
-  const route = { as, price: supplier.anyModel, ownedBy: supplier.id }
-  return [{ modelId: model, supplier, route }]
+  if (slash < 0 || as === '') return undefined
+  const id = model.slice(0, slash)
+  const found = parts.suppliers.flatMap((supplier) => {
+    if (supplier.id !== id || supplier.anyModel === undefined) return []
+    const route = { as, prices: supplier.anyModel, ownedBy: supplier.id }
+    return createCandidate(model, supplier, route, parts)
+  })
+  return found.length > 0 ? found : undefined
 }
 
 function listModels(
@@ -72,9 +117,4 @@ function listModels(
       regions: [...new Set(candidates.map(({ supplier }) => supplier.region))],
     }
   })
-}
-
-/** The supplier's service in the caller's own language. */
-export function findService(supplier: Supplier, dialect: Dialect): Service | undefined {
-  return supplier.services.find((service) => service.dialect.id === dialect.id)
 }

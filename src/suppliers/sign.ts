@@ -1,7 +1,8 @@
 // How a supplier is told who we are.
 import type { Supplier } from './supplier.ts'
 
-export function signatureOf(supplier: Supplier): Readonly<Record<string, string>> {
-  const { credential } = supplier
-  return credential === undefined ? {} : { authorization: `Bearer ${credential.reveal()}` }
+export function signatureOf({ credential, signature }: Supplier): Readonly<Record<string, string>> {
+  if (credential === undefined) return {}
+  const secret = credential.reveal()
+  return signature === 'bearer' ? { authorization: `Bearer ${secret}` } : { 'api-key': secret }
 }

@@ -1,25 +1,36 @@
 // The contract of a supplier: data, not code. An address, a signature, the dialects it speaks and
-// where, its region, and what each model is called and costs there.
+// where, its region, and what each model is called and costs there. One with several credentials is
+// listed once for each: whoever is asked next is then a matter of order alone.
 import type { Secret } from '../core/secret.ts'
-import type { Price } from '../core/usage.ts'
-import type { Dialect, UsageHabit } from '../dialects/dialect.ts'
+import type { PriceList } from '../core/usage.ts'
+import type { Dialect, Quirks } from '../dialects/dialect.ts'
 
 export interface Service {
   readonly dialect: Dialect
+  /** `{model}` stands for the supplier's own name of the model. */
   readonly path: string
+}
+
+/** How long a supplier may take; what is absent is decided by whoever knows less about it. */
+export interface Timeouts {
+  /** One total for a unary call; never cut into shares, because reasoning models think for minutes. */
+  readonly unaryMs: number
+  readonly firstByteMs: number
+  readonly firstContentMs: number
+  readonly idleMs: number
 }
 
 export interface ModelRoute {
   /** The supplier's own name for the model. */
   readonly as: string
-  readonly price: Price
+  readonly prices: PriceList
   /** Who made the model, for the model listing. */
   readonly ownedBy: string
+  readonly timeouts?: Partial<Timeouts>
 }
 
-export interface Quirks {
-  readonly usage: UsageHabit
-}
+/** The header that tells a supplier who we are. */
+export type Signature = 'bearer' | 'api-key'
 
 export interface Supplier {
   readonly id: string
@@ -28,12 +39,14 @@ export interface Supplier {
   /** Where it runs the model; `global` when it does not promise a place. */
   readonly region: string
   readonly credential: Secret | undefined
+  readonly signature: Signature
   readonly services: readonly Service[]
   readonly quirks: Quirks
+  readonly timeouts: Partial<Timeouts>
   /** Model ids to their routes. */
   readonly models: ReadonlyMap<string, ModelRoute>
   /** Set where any other id may be asked for by `<supplier>/<id>` at this price (a local server: free). */
-  readonly anyModel: Price | undefined
+  readonly anyModel: PriceList | undefined
   /** Plain http and private addresses are allowed: true for local servers alone. */
   readonly allowPrivate: boolean
 }

@@ -2,6 +2,7 @@
 // another one may be asked.
 import { describe, expect, it } from 'bun:test'
 import { createFakeClock } from '../../test/fakes/clock.ts'
+import { Chain } from '../core/chain.ts'
 import { startFakeSupplier, type Script } from '../../test/fakes/supplier.ts'
 import { GatewayError } from '../core/problem.ts'
 import { asFailure, createUpstream } from './client.ts'
@@ -61,7 +62,7 @@ async function post(script: Script, origin?: string): Promise<unknown> {
   const supplier = await startFakeSupplier(script)
   const upstream = createUpstream({ origin: origin ?? supplier.origin, headers: { 'x-own': '1' } })
   const caller = { signal: RUNNING, keepOpen: () => {}, letGo: () => {} }
-  const lifeline = new Lifeline(createFakeClock(), caller, new Set())
+  const lifeline = new Lifeline(createFakeClock(), caller, new Chain())
   try {
     return await upstream.post('/path', new TextEncoder().encode('{}'), lifeline)
   } catch (thrown) {

@@ -2,12 +2,13 @@
 // is forgotten everywhere once it is released.
 import { describe, expect, it } from 'bun:test'
 import { createFakeClock } from '../../test/fakes/clock.ts'
+import { Chain } from '../core/chain.ts'
 import { GatewayError } from '../core/problem.ts'
 import { CallerGone, Lifeline } from './lifeline.ts'
 
 function openLifeline(caller = new AbortController()) {
   const clock = createFakeClock()
-  const living = new Set<Lifeline>()
+  const living = new Chain<Lifeline>()
   let kept = 0
   const line = {
     signal: caller.signal,
@@ -63,7 +64,7 @@ describe('a lifeline', () => {
       keepOpen: () => void asked.push('keep open'),
       letGo: () => void asked.push('let go'),
     }
-    const lifeline = new Lifeline(clock, line, new Set())
+    const lifeline = new Lifeline(clock, line, new Chain())
     expect(asked).toEqual([])
     clock.advance(90_000)
     expect(asked).toEqual(['keep open'])

@@ -1,6 +1,7 @@
 // Ends one attempt when it takes too long or its caller has gone. Deadlines are checked once a second
 // against the clock that was handed in, so an attempt sets no timer of its own.
-import type { Clock } from '../core/clock.ts'
+import type { Chain, Place } from '../core/chain.ts'
+import type { Clock, Ticker } from '../core/clock.ts'
 import { GatewayError } from '../core/problem.ts'
 
 /** The reason of an abort that the caller caused. */
@@ -33,13 +34,13 @@ const LINGER_MS = 2_000
 const SPARE_MAX = 256
 const spare: AbortController[] = []
 
-export class Lifeline {
+export class Lifeline implements Ticker {
   readonly #controller = spare.pop() ?? new AbortController()
   readonly #clock: Clock
   readonly #caller: CallerLine
   readonly #left: AbortSignal
-  readonly #living: Set<Lifeline>
-  readonly #stopTicking: () => void
+  readonly #living: Place
+  readonly #ticking: Place
   #deadline = Number.POSITIVE_INFINITY
   #waitingFor = ''
   #limitMs = 0
@@ -47,15 +48,14 @@ export class Lifeline {
   #isRenewed = false
   #isKept = false
   #isLingering = false
-  #isWorthwhile = (): boolean => false
+  #isWorthwhile: (() => boolean) | undefined
 
   /** `living` lists every attempt under way; this one is in it until it is released. */
-  constructor(clock: Clock, caller: CallerLine, living: Set<Lifeline>) {
+  constructor(clock: Clock, caller: CallerLine, living: Chain<Lifeline>) {
     this.#clock = clock
     this.#caller = caller
-    this.#living = living
-    living.add(this)
-    this.#stopTicking = clock.everySecond(() => this.#check())
+    this.#living = living.join(this)
+    this.#ticking = clock.everySecond(this)
     this.#left = caller.signal
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- one attempt at a time, and cheaper
     this.#left.onabort = () => void this.leave()
@@ -91,8 +91,8 @@ export class Lifeline {
   release(): void {
     if (this.#isReleased) return
     this.#isReleased = true
-    this.#living.delete(this)
-    this.#stopTicking()
+    this.#living.leave()
+    this.#ticking.leave()
     if (this.#isKept) this.#caller.letGo()
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
     this.#left.onabort = null
@@ -106,13 +106,14 @@ export class Lifeline {
 
   /** The caller has gone. True when that ends the attempt, false while it lingers. */
   leave(): boolean {
-    if (!this.#isWorthwhile()) this.abort(new CallerGone())
+    if (this.#isWorthwhile?.() !== true) this.abort(new CallerGone())
     else if (!this.#isLingering) this.expect('usage', LINGER_MS)
     this.#isLingering = !this.signal.aborted
     return !this.#isLingering
   }
 
-  #check(): void {
+  /** Of the clock. */
+  tick(): void {
     // Short calls, which are most, never come here and are spared the work.
     if (!this.#isKept) this.#caller.keepOpen()
     this.#isKept = true

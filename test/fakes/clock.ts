@@ -1,5 +1,6 @@
 // A clock that moves only when it is told to. Twelve minutes pass in one call.
-import type { Clock } from '../../src/core/clock.ts'
+import { Chain } from '../../src/core/chain.ts'
+import type { Clock, Ticker } from '../../src/core/clock.ts'
 
 export interface FakeClock extends Clock {
   /** Lets time pass, with a tick for every second of it. */
@@ -9,22 +10,19 @@ export interface FakeClock extends Clock {
 }
 
 export function createFakeClock(start = Date.UTC(2026, 0, 15, 12)): FakeClock {
-  const listeners = new Set<() => void>()
+  const tickers = new Chain<Ticker>()
   let passed = 0
   return {
     now: () => start + passed,
     elapsed: () => passed,
-    everySecond(tick) {
-      listeners.add(tick)
-      return () => void listeners.delete(tick)
-    },
+    everySecond: (ticker) => tickers.join(ticker),
     advance(ms) {
       const end = passed + ms
       while (passed < end) {
         passed = Math.min(end, passed + 1000)
-        for (const tick of listeners) tick()
+        for (const ticker of tickers) ticker.tick()
       }
     },
-    listeners: () => listeners.size,
+    listeners: () => tickers.size,
   }
 }

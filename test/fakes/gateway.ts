@@ -1,17 +1,18 @@
 // The real gateway on a free port with a data folder of its own, in front of whatever suppliers a test
 // brings along.
 import { Database } from 'bun:sqlite'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startApp, type App, type AppOptions } from '../../src/app.ts'
-import { readSettings } from '../../src/config/environment.ts'
+import { defaultSettings, readSettings, type Settings } from '../../src/config/environment.ts'
 import { toPicoUsd } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { openaiChat } from '../../src/dialects/openai-chat/index.ts'
 import type { Supplier } from '../../src/suppliers/supplier.ts'
+import { findSecrets, ROOT_CANARY, SUPPLIER_CANARY } from './canary.ts'
 
-export const ROOT_KEY = `svc_${'r'.repeat(40)}`
+export const ROOT_KEY = ROOT_CANARY
 
 export interface Gateway {
   readonly app: App
@@ -22,6 +23,8 @@ export interface Gateway {
   createKey(settings: object): Promise<{ readonly id: string; readonly key: string }>
   /** Calls the management interface with the root key. */
   manage(method: string, path: string, body?: unknown): Promise<Response>
+  /** Where its configuration stands, if it has one. */
+  readonly file: string
   /** The audit as it stands in the database, oldest first. */
   audit(): readonly AuditLine[]
   /** Ends the gateway and keeps its data folder until `stop`. */
@@ -42,19 +45,27 @@ export interface AuditLine {
   readonly cost: number
 }
 
-export type GatewayOptions = Omit<AppOptions, 'settings'> & {
+export type GatewayOptions = Omit<AppOptions, 'settings' | 'readSettings'> & {
   readonly environment?: Readonly<Record<string, string>>
+  /** The text of the configuration file; without it there is none. */
+  readonly config?: string
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
-  const settings = readSettings({
+  const environment = {
     PORT: '0',
-    GATEWAY_DATA: folder,
+    GATEWAY_DATA: join(folder, 'data'),
     GATEWAY_ROOT_KEY: ROOT_KEY,
     ...options.environment,
-  })
-  const app = await startApp({ ...options, settings })
+  }
+  const file = join(folder, 'gateway.yaml')
+  if (options.config !== undefined) writeFileSync(file, options.config, { mode: 0o600 })
+  const read = (): Promise<Settings> => readSettings({ config: file, environment })
+  const hasFile = options.config !== undefined
+  const settings = hasFile ? await read() : defaultSettings(environment)
+  const app = await startApp({ ...options, settings, ...(hasFile ? { readSettings: read } : {}) })
+  const secrets = [ROOT_CANARY, SUPPLIER_CANARY]
   const call = (method: string, path: string, body: unknown, init: RequestInit = {}) =>
     fetch(app.url + path, {
       method,
@@ -75,12 +86,17 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     manage: (method, path, body) => call(method, `/v1/manage${path}`, body),
     async createKey(settings) {
       const response = await call('POST', '/v1/manage/keys', settings)
-      return (await response.json()) as { id: string; key: string }
+      const created = (await response.json()) as { id: string; key: string }
+      if (created.key !== undefined) secrets.push(created.key)
+      return created
     },
-    audit: () => readAudit(folder),
+    file,
+    audit: () => readAudit(environment.GATEWAY_DATA),
     drain: () => app.drain({ noticeMs: 0, limitMs: 0 }),
     async stop() {
       await app.drain({ noticeMs: 0, limitMs: 0 })
+      const leaks = findSecrets(environment.GATEWAY_DATA, secrets)
+      if (leaks.length > 0) throw new Error(`a secret is written in ${leaks.join(', ')}`)
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -103,14 +119,17 @@ export function readAudit(folder: string): readonly AuditLine[] {
 /** A supplier as the configuration would describe it, at a fake's address. */
 export function supplierAt(origin: string, changes: Partial<Supplier> = {}): Supplier {
   const price = { input: toPicoUsd(150_000), output: toPicoUsd(600_000) }
+  const route = { as: 'upstream-model', prices: [{ from: 0, price }], ownedBy: 'maker' } as const
   return {
     id: 'fake',
     origin,
     region: 'EU',
-    credential: new Secret('supplier-secret'),
+    credential: new Secret(SUPPLIER_CANARY),
+    signature: 'bearer',
     services: [{ dialect: openaiChat, path: '/v1/chat/completions' }],
     quirks: { usage: 'ask' },
-    models: new Map([['test-model', { as: 'upstream-model', price, ownedBy: 'maker' }]]),
+    timeouts: {},
+    models: new Map([['test-model', route]]),
     anyModel: undefined,
     allowPrivate: true,
     ...changes,

@@ -1,14 +1,16 @@
 // The chat-completions language. This file assembles the dialect; each half has a file of its own.
 import type { Dialect } from '../dialect.ts'
 import { readAnswer } from './answer.ts'
+import { normalize } from './normalize.ts'
 import { patch } from './patch.ts'
 import { peek } from './peek.ts'
 import { problem } from './problem.ts'
+import { findFault } from './quirks.ts'
 import { watch } from './stream.ts'
 
 export const openaiChat: Dialect = {
   id: 'openai-chat',
   peek,
-  relay: { patch, watch, read: readAnswer },
+  relay: { patch, watch, read: readAnswer, findFault, normalize },
   problem,
 }

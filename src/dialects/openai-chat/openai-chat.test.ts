@@ -92,6 +92,25 @@ describe('patch', () => {
   it.each(['always', 'never'] as const)('asks no supplier whose habit is `%s`', (habit) => {
     expect(patched(request('"stream":true'), habit, 'm')).toBe(request('"stream":true'))
   })
+
+  it.each([
+    ['"stream":true,"stream_options":{"include_usage":true}', '"stream":true'],
+    ['"stream_options":{"include_usage":true},"stream":true', '"stream":true'],
+    ['"stream":true,"stream_options":{ }', '"stream":true'],
+    ['"stream":true,"stream_options":null', '"stream":true'],
+    [
+      '"stream":true,"stream_options":{"include_usage":true,"x":1}',
+      '"stream":true,"stream_options":{"x":1}',
+    ],
+    [
+      '"stream":true,"stream_options":{"x":1,"include_usage":false}',
+      '"stream":true,"stream_options":{"x":1}',
+    ],
+    ['"stream":true,"stream_options":{"x":1}', '"stream":true,"stream_options":{"x":1}'],
+  ])('lets no caller ask who tells usage unasked: %s becomes %s', (members, expected) => {
+    expect(patched(request(members), 'always', 'm')).toBe(request(expected))
+    expect(patched(request(members), 'never', 'm')).toBe(request(expected))
+  })
 })
 
 function see(watcher: StreamWatcher, data: unknown): FrameKind {
@@ -174,15 +193,17 @@ describe('the stream watcher', () => {
   const usage = {
     prompt_tokens: 10,
     completion_tokens: 6,
-    prompt_tokens_details: { cached_tokens: 4 },
-    completion_tokens_details: { reasoning_tokens: 2 },
+    prompt_tokens_details: { cached_tokens: 4, audio_tokens: 3 },
+    completion_tokens_details: { reasoning_tokens: 2, audio_tokens: 1 },
   }
   const read = {
     inputTokens: 10,
     cachedTokens: 4,
     cacheWriteTokens: 0,
+    audioInputTokens: 3,
     outputTokens: 6,
     reasoningTokens: 2,
+    audioOutputTokens: 1,
   }
 
   it('reads usage from an event of its own and from the event with the reason', () => {
@@ -364,6 +385,26 @@ describe('a supplier’s problem', () => {
       'a list of details',
       { detail: [{ loc: ['body', 'n'], msg: 'too large' }] },
       { code: 'provider_error', human_message: '[{"loc":["body","n"],"msg":"too large"}]' },
+    ],
+    [
+      'a detail in place of the message',
+      {
+        object: 'error',
+        message: { detail: [{ loc: ['body', 'store'], msg: 'not permitted' }] },
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+      },
+      {
+        code: 'provider_error',
+        type: 'invalid_request_error',
+        human_message: '[{"loc":["body","store"],"msg":"not permitted"}]',
+      },
+    ],
+    [
+      'alone in a list',
+      [{ error: { code: 400, message: 'Unknown name "store".', status: 'INVALID_ARGUMENT' } }],
+      { code: '400', human_message: 'Unknown name "store".' },
     ],
     ['a bare JSON string', '"Bad."', { code: 'provider_error', human_message: 'Bad.' }],
     ['a web page', '<html>Bad Request</html>', { code: 'provider_error', human_message: wordless }],

@@ -1,8 +1,9 @@
 // The splices that a relayed chat request gets, and no others: the model's name at the supplier, the
-// gateway's own fields taken out, and the usage frame asked for on streams.
+// gateway's own fields taken out, the usage frame asked for on streams, and the supplier's quirks.
 import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
-import type { Facts, Rewrite } from '../dialect.ts'
+import type { BodyLayout, Facts, Rewrite } from '../dialect.ts'
 import { fieldKey } from './fields.ts'
+import { findEdits, hasQuirks, NO_EDITS } from './quirks.ts'
 
 const MODEL = fieldKey('model')
 const REGION = fieldKey('region')
@@ -10,44 +11,58 @@ const METADATA = fieldKey('metadata')
 const STREAM_OPTIONS = fieldKey('stream_options')
 
 export function patch(body: Uint8Array, facts: Facts, rewrite: Rewrite): Uint8Array {
-  const { members, metadata } = facts.layout
-  const splices = facts.model === rewrite.model ? [] : [rename(members, rewrite.model)]
-  if (metadata !== undefined || hasRegion(members)) splices.push(...dropOwn(members, metadata))
-  if (facts.stream && rewrite.usage === 'ask' && !facts.asksUsage) splices.push(askUsage(facts))
+  const { layout } = facts
+  const asks = rewrite.usage === 'ask'
+  const splices = facts.model === rewrite.model ? [] : [renameModel(layout, rewrite.model)]
+  const edits = hasQuirks(rewrite) ? findEdits(body, layout, rewrite) : NO_EDITS
+  if (edits.dropped.size > 0 || hasOwn(layout, asks))
+    splices.push(...drop(layout, edits.dropped, asks))
+  if (facts.stream && asks && !facts.asksUsage) splices.push(askUsage(layout))
+  if (edits.splices.length > 0) splices.push(...edits.splices)
   if (splices.length > 1) splices.sort((left, right) => left.from - right.from)
   return applySplices(body, splices)
 }
 
-/** Takes the gateway's own fields out. Metadata that held nothing else goes with them. */
-function dropOwn(
-  members: readonly Member[],
-  metadata: readonly Member[] | undefined,
-): readonly Splice[] {
-  const isSpent = metadata !== undefined && metadata.length > 0 && metadata.every(isListed)
-  const dropped = dropMembers(members, ({ key }) => key === REGION || (isSpent && key === METADATA))
-  return metadata === undefined || isSpent
-    ? dropped
-    : [...dropped, ...dropMembers(metadata, isListed)]
+/** What is the gateway's and not the supplier's: also a region of null, which is none. */
+function hasOwn({ members, metadata }: BodyLayout, asks: boolean): boolean {
+  if (metadata !== undefined) return true
+  for (const { key } of members)
+    if (key === REGION || (key === STREAM_OPTIONS && !asks)) return true
+  return false
 }
 
-/** Only the gateway's own names are listed for metadata. */
+/** Takes out the gateway's own fields and those that quirks drop. What held nothing else goes with them. */
+function drop(
+  { members, metadata, streamOptions }: BodyLayout,
+  dropped: ReadonlySet<Member>,
+  asks: boolean,
+): readonly Splice[] {
+  const isSpent = metadata !== undefined && metadata.length > 0 && metadata.every(isListed)
+  const isVoid = !asks && (streamOptions === undefined || streamOptions.every(isListed))
+  const outer = dropMembers(
+    members,
+    (member) =>
+      member.key === REGION ||
+      (isSpent && member.key === METADATA) ||
+      (isVoid && member.key === STREAM_OPTIONS) ||
+      dropped.has(member),
+  )
+  const inner = isSpent || metadata === undefined ? [] : dropMembers(metadata, isListed)
+  const options = asks || isVoid ? [] : dropMembers(streamOptions ?? [], isListed)
+  return [...outer, ...inner, ...options]
+}
+
+/** Only the names that the gateway changes are listed for metadata and stream options. */
 function isListed({ key }: Member): boolean {
   return key >= 0
 }
 
-/** Also a region of null, which is none, and none of the supplier's business. */
-function hasRegion(members: readonly Member[]): boolean {
-  for (const { key } of members) if (key === REGION) return true
-  return false
-}
-
-function rename(members: readonly Member[], model: string): Splice {
+function renameModel({ members }: BodyLayout, model: string): Splice {
   const { value, to } = members.find((member) => member.key === MODEL)!
   return { from: value, to, text: JSON.stringify(model) }
 }
 
-function askUsage(facts: Facts): Splice {
-  const { members, streamOptions, close } = facts.layout
+function askUsage({ members, streamOptions, close }: BodyLayout): Splice {
   const field = members.find((member) => member.key === STREAM_OPTIONS)
   if (field === undefined)
     return { from: close, to: close, text: ',"stream_options":{"include_usage":true}' }

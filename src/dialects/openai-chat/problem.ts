@@ -58,17 +58,25 @@ function inBandStatus(code: string | undefined): number {
   return isErrorStatus(status) ? status : 502
 }
 
-/** The error object of any of the shapes in use: nested, flat, a bare string, a validation detail. */
+/**
+ * The error object of any of the shapes in use: nested, flat, a bare string, a validation detail, and any
+ * of these alone in a list (as one supplier sends them: seen in openhanako #394, 2026-04).
+ */
 function findError(raw: unknown): Fields {
   if (typeof raw === 'string') return { message: raw }
+  if (Array.isArray(raw)) return raw.length === 1 ? findError(raw[0]) : {}
   if (!isFields(raw)) return {}
-  const { error, detail } = raw
+  const { error, message, detail } = raw
   if (isFields(error)) return error
   if (typeof error === 'string') return { ...raw, message: error }
-  if (typeof raw['message'] === 'string') return raw
-  if (detail !== undefined)
-    return { message: typeof detail === 'string' ? detail : JSON.stringify(detail) }
-  return raw
+  if (typeof message === 'string') return raw
+  // A validation detail may stand where the message belongs (seen in eca #315, 2026-02).
+  if (isFields(message)) return { ...raw, message: asSentence(message['detail'] ?? message) }
+  return detail === undefined ? raw : { message: asSentence(detail) }
+}
+
+function asSentence(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function asText(value: unknown): string | undefined {

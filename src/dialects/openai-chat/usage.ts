@@ -1,7 +1,7 @@
 // Usage as chat suppliers report it. A figure that is no whole number of tokens is treated as not told:
 // money is never computed from nonsense.
 import type { Usage } from '../../core/usage.ts'
-import { asFields } from './json.ts'
+import { asFields, type Fields } from './json.ts'
 
 export function readUsage(value: unknown): Usage | undefined {
   const usage = asFields(value)
@@ -15,15 +15,23 @@ export function readUsage(value: unknown): Usage | undefined {
   const told =
     asCount(inputDetails?.['cached_tokens']) ?? asCount(usage['prompt_cache_hit_tokens']) ?? 0
   const cached = Math.min(told, input)
-  const written = asCount(inputDetails?.['cache_write_tokens']) ?? 0
-  const reasoning = asCount(outputDetails?.['reasoning_tokens']) ?? 0
+  const cacheWrite = Math.min(part(inputDetails, 'cache_write_tokens'), input - cached)
+  const heard = Math.min(part(inputDetails, 'audio_tokens'), input - cached - cacheWrite)
+  const reasoned = Math.min(part(outputDetails, 'reasoning_tokens'), output)
+  const spoken = Math.min(part(outputDetails, 'audio_tokens'), output - reasoned)
   return {
     inputTokens: input,
     cachedTokens: cached,
-    cacheWriteTokens: Math.min(written, input - cached),
+    cacheWriteTokens: cacheWrite,
+    audioInputTokens: heard,
     outputTokens: output,
-    reasoningTokens: Math.min(reasoning, output),
+    reasoningTokens: reasoned,
+    audioOutputTokens: spoken,
   }
+}
+
+function part(details: Fields | undefined, name: string): number {
+  return asCount(details?.[name]) ?? 0
 }
 
 /** More than any call can use, and little enough for every price to stay exact. */

@@ -9,7 +9,7 @@ import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import { asBodyProblem, emptyBody, notAnObject, notUtf8 } from '../../wire/json-problem.ts'
 
-const BODY_LIMITS = { bytesMax: 1_048_576 }
+const BODY_BYTES_MAX = 1_048_576
 const IDEMPOTENCY_KEY_LENGTH_MAX = 255
 
 /**
@@ -34,7 +34,7 @@ export async function readManagementBody(
 ): Promise<Readonly<Record<string, unknown>>> {
   requireJson(request)
   checkIdempotencyKey(request.headers)
-  const bytes = await readRequestBody(request, BODY_LIMITS, clock)
+  const bytes = await readRequestBody(request, BODY_BYTES_MAX, clock)
   checkDocument(bytes)
   const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
   if (!isObject(value)) throw notAnObject()

@@ -9,7 +9,6 @@ import {
   type KeyAddress,
   type KeyDesk,
 } from '../../access/keys.ts'
-import type { AuditRow } from '../../core/audit.ts'
 import type { KeyRecord } from '../../core/key.ts'
 import { printUsd, toNanoUsd, ZERO_USD, type NanoUsd } from '../../core/money.ts'
 import { GatewayError } from '../../core/problem.ts'
@@ -62,24 +61,12 @@ const revokeManagedKey = manage(
   },
 )
 
-const listKeyAudit = manage(
-  'GET',
-  '/v1/manage/keys/{id}/audit',
-  async (exchange, caller, house) => {
-    const request = readPage(exchange.request)
-    const { accountId, id } = await getKey(deskOf(house), addressOf(exchange, caller))
-    const page = await house.plant.store.audit.list(accountId, { ...request, keyId: id })
-    return describePage(page, page.items.map(describeCall))
-  },
-)
-
 export const keyEndpoints: readonly KeyedEndpoint[] = [
   createManagedKey,
   listManagedKeys,
   getManagedKey,
   patchManagedKey,
   revokeManagedKey,
-  listKeyAudit,
 ]
 
 function manage(method: KeyedEndpoint['method'], path: string, answer: Answer): KeyedEndpoint {
@@ -171,28 +158,6 @@ function statusOf(key: KeyRecord, used: NanoUsd, now: number): KeyStatus {
   if (key.revokedAt !== undefined) return 'revoked'
   if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired'
   return key.budgetLimit !== undefined && used >= key.budgetLimit ? 'budget_exhausted' : 'active'
-}
-
-/** The nine fields that exports rely on, then what else is known. */
-function describeCall(row: AuditRow): unknown {
-  return {
-    timestamp: printTime(row.at),
-    key_id: row.keyId,
-    model: row.model,
-    supplier: row.supplier ?? null,
-    region: row.region ?? null,
-    input_tokens: row.inputTokens ?? null,
-    output_tokens: row.outputTokens ?? null,
-    cost_usd: asNumber(row.cost),
-    latency_ms: Math.round(row.latencyMs),
-    request_id: row.requestId,
-    endpoint: row.endpoint,
-    status: row.status,
-    code: row.code ?? null,
-    stream: row.stream,
-    first_token_ms: row.firstTokenMs === undefined ? null : Math.round(row.firstTokenMs),
-    attempts: row.attempts,
-  }
 }
 
 declare global {

@@ -1,50 +1,163 @@
-// Audit rows as management reads them: always in the Worker, always over an index.
-import type { AuditQuery, AuditRepository, Page } from '../store.ts'
+// Audit rows as management reads them: always in the Worker, and never more of them at once than a walk
+// allows.
 import type { AuditRow } from '../../core/audit.ts'
-import { readLimit, readPlace, toPage } from './page.ts'
+import { GatewayError } from '../../core/problem.ts'
+import type { AuditFilter, AuditQuery, AuditRepository, Page } from '../store.ts'
+import { BEFORE_ALL, decodeCursor, encodeCursor, readLimit, type Place } from './page.ts'
 import type { Reads } from './reads.ts'
-import { asRow, findInteger, readAmount, toAuditRow } from './rows.ts'
+import { asRow, findInteger, readAmount, readInteger, toAuditRow, type Row } from './rows.ts'
+import { chooseWalk, isWholeKey, NEWEST, type Walk } from './walks.ts'
 
-/** Exported for the test that asks SQLite how it runs them. */
+/** Exported for the test that asks SQLite how it runs it. */
 export const SPENT = `
   SELECT coalesce(sum(cost), 0) AS cost, min(at) FILTER (WHERE cost > 0) AS oldest_at FROM audit
   WHERE key = (SELECT number FROM names WHERE name = ?) AND at >= ? AND at < ?`
 
-const ROWS = `
-  SELECT audit.*, account_names.name AS account_id, key_names.name AS key_id FROM audit
-  JOIN names AS account_names ON account_names.number = account
-  JOIN names AS key_names ON key_names.number = key`
+/** Where a page begins: after this place, among the rows up to the bound. */
+interface Start extends Place {
+  readonly bound: number
+}
 
-const NEWEST_FIRST = '(at, sequence) < (?, ?) ORDER BY at DESC, sequence DESC LIMIT ?'
-
-// In the order in which they were written: the table itself has that order, so no index has to be kept.
-export const LIST = `${ROWS}
-  WHERE account = (SELECT number FROM names WHERE name = ?)
-  AND sequence < ? ORDER BY sequence DESC LIMIT ?`
-
-export const LIST_OF_KEY = `${ROWS}
-  WHERE account = (SELECT number FROM names WHERE name = ?)
-  AND key = (SELECT number FROM names WHERE name = ?) AND ${NEWEST_FIRST}`
-
-const PAGE = { timeColumn: 'at', toItem: toAuditRow }
+const CURSOR = /^([kft])\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/
+const AFTER_ALL: Place = { at: 0, sequence: 0 }
+const REQUEST_ID = /^req_([0-9a-f]{12})7[0-9a-f]{19}$/
+/** A call's id and its time of arrival are taken in the same breath. */
+const ID_SLACK_MS = 1000
 
 export function createAudit(reads: Reads): AuditRepository {
+  const list = (accountId: string, query: AuditQuery): Promise<Page<AuditRow>> =>
+    query.requestId === undefined
+      ? listPage(reads, accountId, query)
+      : listCall(reads, accountId, { ...query, requestId: query.requestId })
+
   return {
     async spent(keyId, from, to) {
       const [found] = await reads.query(SPENT, keyId, from, to)
       const row = asRow(found)
       return { cost: readAmount(row, 'cost'), oldestAt: findInteger(row, 'oldest_at') }
     },
-    async list(accountId, query): Promise<Page<AuditRow>> {
-      const limit = readLimit(query)
-      return toPage(await listRows(reads, accountId, query), limit, PAGE)
+    async list(accountId, query) {
+      readLimit(query)
+      return list(accountId, query)
+    },
+    async find(accountId, requestId) {
+      const page = await list(accountId, { requestId, limit: 1, cursor: undefined })
+      return page.items[0]
     },
   }
 }
 
-function listRows(reads: Reads, accountId: string, query: AuditQuery): ReturnType<Reads['query']> {
-  const { at, sequence } = readPlace(query)
-  const { keyId, limit } = query
-  if (keyId === undefined) return reads.query(LIST, accountId, sequence, limit + 1)
-  return reads.query(LIST_OF_KEY, accountId, keyId, at, sequence, limit + 1)
+async function listPage(
+  reads: Reads,
+  accountId: string,
+  query: AuditQuery,
+): Promise<Page<AuditRow>> {
+  const walk = chooseWalk(query)
+  const start = readStart(query, walk) ?? { ...BEFORE_ALL, bound: await findNewest(reads) }
+  const parameters = toParameters(accountId, query, start)
+  const stop = isWholeKey(walk, query) ? undefined : await findStop(reads, walk, parameters)
+  const { at, sequence } = stop ?? AFTER_ALL
+  const rows = await reads.query(walk.rows, {
+    ...parameters,
+    ':stop_at': at,
+    ':stop_sequence': sequence,
+    ':limit': query.limit + 1,
+  })
+  const shown = rows.slice(0, query.limit)
+  const end = rows.length > query.limit ? placeOf(shown.at(-1)) : stop
+  return {
+    items: shown.map(toAuditRow),
+    next: end === undefined ? undefined : encodeStart(walk, { ...end, bound: start.bound }),
+  }
+}
+
+/**
+ * No index has to be kept for ids, because an id tells its time. Should the clock have been set between
+ * the id and the arrival, the newest rows are still looked through.
+ */
+async function listCall(
+  reads: Reads,
+  accountId: string,
+  query: AuditQuery & { readonly requestId: string },
+): Promise<Page<AuditRow>> {
+  const near = narrow(query, timeOf(query.requestId))
+  let cursor = query.cursor
+  do {
+    // oxlint-disable-next-line no-await-in-loop -- a page names its successor
+    const { items, next } = await listPage(reads, accountId, { ...near, cursor })
+    if (items.length > 0) return { items, next: undefined }
+    cursor = next
+  } while (cursor !== undefined)
+  const { items } = await listPage(reads, accountId, query)
+  return { items, next: undefined }
+}
+
+function timeOf(requestId: string): number {
+  return Number.parseInt(REQUEST_ID.exec(requestId)?.[1] ?? '', 16)
+}
+
+/** An id of another form tells no time, and then no row is near. */
+function narrow(query: AuditQuery, time: number): AuditQuery {
+  const { from = 0, to = Number.MAX_SAFE_INTEGER } = query
+  if (Number.isNaN(time)) return { ...query, to: 0 }
+  return {
+    ...query,
+    from: Math.max(from, time - ID_SLACK_MS),
+    to: Math.min(to, time + ID_SLACK_MS),
+  }
+}
+
+async function findNewest(reads: Reads): Promise<number> {
+  const [row] = await reads.query(NEWEST)
+  return readInteger(asRow(row), 'sequence')
+}
+
+async function findStop(
+  reads: Reads,
+  walk: Walk,
+  parameters: Parameters,
+): Promise<Place | undefined> {
+  const [row] = await reads.query(walk.stop, parameters)
+  return row && { at: readInteger(row, 'stop_at'), sequence: readInteger(row, 'stop_sequence') }
+}
+
+type Parameters = Readonly<Record<`:${string}`, string | number | null>>
+
+function toParameters(accountId: string, filter: AuditFilter, start: Start): Parameters {
+  return {
+    ':account': accountId,
+    ':key': filter.keyId ?? null,
+    ':model': filter.model ?? null,
+    ':supplier': filter.supplier ?? null,
+    ':region': filter.region ?? null,
+    ':status': filter.status ?? null,
+    ':code': filter.code ?? null,
+    ':request': filter.requestId ?? null,
+    ':from': filter.from ?? 0,
+    ':to': filter.to ?? Number.MAX_SAFE_INTEGER,
+    ':at': start.at,
+    ':sequence': start.sequence,
+    ':bound': start.bound,
+  }
+}
+
+function placeOf(row: Row | undefined): Place {
+  const last = asRow(row)
+  return { at: readInteger(last, 'at'), sequence: readInteger(last, 'sequence') }
+}
+
+function encodeStart({ letter }: Walk, { at, sequence, bound }: Start): string {
+  return encodeCursor(`${letter}.${at}.${sequence}.${bound}`)
+}
+
+function readStart({ cursor }: AuditQuery, walk: Walk): Start | undefined {
+  if (cursor === undefined) return undefined
+  const [letter, at, sequence, bound] = decodeCursor(cursor, CURSOR)
+  if (letter === walk.letter)
+    return { at: Number(at), sequence: Number(sequence), bound: Number(bound) }
+  throw new GatewayError(
+    'validation_error',
+    'The cursor belongs to a list with other filters. Send those again, or leave the cursor out.',
+    { param: 'cursor' },
+  )
 }

@@ -10,22 +10,31 @@ export interface Place {
 }
 
 const LIMIT_MAX = 1000
-const BEFORE_ALL: Place = { at: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER }
+export const BEFORE_ALL: Place = { at: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER }
 const PLACE = /^(\d{1,16})\.(\d{1,16})$/
 
 export function readPlace({ cursor }: PageRequest): Place {
   if (cursor === undefined) return BEFORE_ALL
+  const [at, sequence] = decodeCursor(cursor, PLACE)
+  return { at: Number(at), sequence: Number(sequence) }
+}
+
+export function encodeCursor(text: string): string {
+  return Buffer.from(text, 'latin1').toString('base64url')
+}
+
+/** The groups that the form finds in a cursor. */
+export function decodeCursor(cursor: string, form: RegExp): readonly string[] {
   const text = Buffer.from(cursor, 'base64url').toString('latin1')
-  const match = PLACE.exec(text)
-  const place = { at: Number(match?.[1]), sequence: Number(match?.[2]) }
+  const match = form.exec(text)
   // Decoding skips what is not base64url, so only a cursor that encodes back to itself is one of ours.
-  if (match === null || encodePlace(place) !== cursor)
+  if (match === null || encodeCursor(text) !== cursor)
     throw new GatewayError(
       'validation_error',
       'The cursor is not one that a page before returned. Leave it out to start at the newest.',
       { param: 'cursor' },
     )
-  return place
+  return match.slice(1)
 }
 
 export function readLimit({ limit }: PageRequest): number {
@@ -60,5 +69,5 @@ export function toPage<Item>(
 }
 
 function encodePlace({ at, sequence }: Place): string {
-  return Buffer.from(`${at}.${sequence}`, 'latin1').toString('base64url')
+  return encodeCursor(`${at}.${sequence}`)
 }

@@ -13,7 +13,8 @@ export interface Reads {
   close(): Promise<void>
 }
 
-export type Parameter = string | number
+/** By place, or all by their names in one record. */
+export type Parameter = string | number | Readonly<Record<`:${string}`, string | number | null>>
 
 /** `close` ends the Worker once the reads before it are answered. */
 type ReaderMessage = ReadRequest | 'close'

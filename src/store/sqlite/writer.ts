@@ -5,6 +5,7 @@ import type { AuditRow } from '../../core/audit.ts'
 import { GatewayError } from '../../core/problem.ts'
 import type { StoreRecord } from '../store.ts'
 import { createNames, type Names } from './names.ts'
+import { createRuns } from './runs.ts'
 
 export interface Writer {
   append(batch: readonly StoreRecord[]): Promise<void>
@@ -81,8 +82,9 @@ export function createWriter(database: Database): Writer {
 
 function createAuditInsert(database: Database, names: Names): (row: AuditRow) => void {
   const insert = database.prepare(INSERT_AUDIT)
+  const runs = createRuns(database)
   return (row) => {
-    insert.run(
+    const { lastInsertRowid } = insert.run(
       row.at,
       row.requestId,
       names.numberOf(row.accountId),
@@ -102,6 +104,7 @@ function createAuditInsert(database: Database, names: Names): (row: AuditRow) =>
       row.stream ? 1 : 0,
       row.attempts,
     )
+    runs.follow(Number(lastInsertRowid))
   }
 }
 

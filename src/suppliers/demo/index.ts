@@ -3,7 +3,7 @@
 import { Secret } from '../../core/secret.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import type { Supplier } from '../supplier.ts'
-import { demoModels } from './models.ts'
+import { DEMO_REGIONS, demoModels, type DemoName } from './models.ts'
 import { startDemo, type DemoServer } from './server.ts'
 
 export interface DemoSuppliers {
@@ -15,21 +15,26 @@ export function startDemoSuppliers(dialect: Dialect): DemoSuppliers {
   const credential = `demo-${crypto.randomUUID()}`
   const primary = startDemo({ name: 'demo', credential })
   const backup = startDemo({ name: 'demo-backup', credential })
-  const describe = (id: string, region: string, server: DemoServer): Supplier => ({
+  const describe = (id: DemoName, server: DemoServer): Supplier => ({
     id,
     origin: server.origin,
-    region,
+    region: DEMO_REGIONS[id],
     credential: new Secret(credential),
+    signature: 'bearer',
     services: [{ dialect, path: '/v1/chat/completions' }],
     quirks: { usage: 'ask' },
+    timeouts: {},
     models: new Map(
-      demoModels.map(({ name, price }) => [`demo/${name}`, { as: name, price, ownedBy: 'demo' }]),
+      demoModels.map(({ name, price }) => [
+        `demo/${name}`,
+        { as: name, prices: [{ from: 0, price }], ownedBy: 'demo' },
+      ]),
     ),
     anyModel: undefined,
     allowPrivate: true,
   })
   return {
-    suppliers: [describe('demo', 'EU', primary), describe('demo-backup', 'US', backup)],
+    suppliers: [describe('demo', primary), describe('demo-backup', backup)],
     async stop() {
       await Promise.all([primary.stop(), backup.stop()])
     },

@@ -6,6 +6,9 @@ import { printError, type ErrorFields } from './refusal.ts'
 
 export type DemoName = 'demo' | 'demo-backup'
 
+/** The suppliers of the demo and where each is said to be, in the order in which they are asked. */
+export const DEMO_REGIONS: Readonly<Record<DemoName, string>> = { demo: 'EU', 'demo-backup': 'US' }
+
 /** A reply that does not depend on the request. */
 export interface Canned {
   readonly status: number

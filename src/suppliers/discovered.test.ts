@@ -2,9 +2,11 @@
 // off it.
 import { describe, expect, it } from 'bun:test'
 import { assembleCatalogue, catalogue } from '../catalog/index.ts'
+import { FREE } from '../catalog/price.ts'
 import { toPicoUsd } from '../core/money.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { compatible, discoverSuppliers } from './compatible.ts'
+import { discoverSuppliers } from './discovered.ts'
+import { kinds } from './index.ts'
 import type { Supplier } from './supplier.ts'
 
 const unused = (): never => {
@@ -18,7 +20,7 @@ const dialect: Dialect = {
 }
 
 function discover(environment: Readonly<Record<string, string>>): readonly Supplier[] {
-  return discoverSuppliers(compatible, (name) => environment[name], catalogue, dialect)
+  return discoverSuppliers(kinds, (name) => environment[name], catalogue, dialect)
 }
 
 function discoverOne(environment: Readonly<Record<string, string>>): Supplier {
@@ -27,33 +29,6 @@ function discoverOne(environment: Readonly<Record<string, string>>): Supplier {
   if (!supplier) throw new Error('nothing was discovered')
   return supplier
 }
-
-describe('the table of compatible suppliers', () => {
-  it('names each supplier once', () => {
-    const ids = compatible.map((row) => row.id)
-    expect(new Set(ids).size).toBe(ids.length)
-  })
-
-  it('gives each supplier a variable that no other one reads', () => {
-    const names = compatible.flatMap((row) => row.environment)
-    expect(new Set(names).size).toBe(names.length)
-    for (const row of compatible) expect(row.environment.length).toBeGreaterThan(0)
-  })
-
-  it('holds bare origins and absolute paths, encrypted unless local', () => {
-    for (const row of compatible) {
-      expect(new URL(row.origin).origin).toBe(row.origin)
-      expect(row.path).toMatch(/^\/[\w/]+\/completions$/)
-      if (!row.local) expect(row.origin).toStartWith('https://')
-    }
-  })
-
-  it('has a row for every supplier that the catalogue names', () => {
-    const ids = new Set(compatible.map((row) => row.id))
-    const named = catalogue.flatMap((model) => [...model.suppliers.keys()])
-    expect(named.filter((id) => !ids.has(id))).toEqual([])
-  })
-})
 
 describe('discovery', () => {
   it('finds nothing in an empty environment', () => {
@@ -71,6 +46,7 @@ describe('discovery', () => {
     expect(supplier.region).toBe('global')
     expect(supplier.services).toEqual([{ dialect, path: '/openai/v1/chat/completions' }])
     expect(supplier.quirks).toEqual({ usage: 'ask' })
+    expect(supplier.signature).toBe('bearer')
     expect(supplier.anyModel).toBeUndefined()
     expect(supplier.allowPrivate).toBe(false)
     expect(supplier.credential?.reveal()).toBe('gsk-test')
@@ -95,24 +71,31 @@ describe('discovery', () => {
     expect(blank.credential?.reveal()).toBe('second')
   })
 
-  it('serves exactly the models that name the supplier, at the price of that supplier', () => {
+  it('serves exactly the chat models that name the kind, at the price of that kind', () => {
+    const priced = { source: 'https://example.com/', date: '2026-01-01' }
+    const row = {
+      ownedBy: 'maker',
+      contextWindow: 1000,
+      capabilities: [],
+      price: { input: '1', output: '2' },
+      priced,
+    }
     const models = assembleCatalogue([
       {
+        ...row,
         id: 'shared',
-        ownedBy: 'maker',
         kind: 'chat',
-        contextWindow: 1000,
         outputCeiling: 100,
-        price: { input: '1', output: '2' },
-        priced: { source: 'https://example.com/', date: '2026-01-01' },
         suppliers: {
           openai: 'shared-name',
-          groq: {
-            as: 'maker/shared',
-            price: { input: '0.5', output: '0.75' },
-            priced: { source: 'https://example.com/', date: '2026-01-01' },
-          },
+          groq: { as: 'maker/shared', price: { input: '0.5', output: '0.75' }, priced },
         },
+      },
+      {
+        ...row,
+        id: 'numbers',
+        kind: 'embedding',
+        suppliers: { openai: 'numbers', xai: 'numbers' },
       },
     ])
     const keys: Readonly<Record<string, string>> = {
@@ -120,34 +103,15 @@ describe('discovery', () => {
       GROQ_API_KEY: 'b',
       XAI_API_KEY: 'c',
     }
-    const found = discoverSuppliers(compatible, (name) => keys[name], models, dialect)
-    expect(found.map((supplier) => [supplier.id, [...supplier.models]])).toEqual([
-      [
-        'openai',
-        [
-          [
-            'shared',
-            {
-              as: 'shared-name',
-              price: { input: toPicoUsd(1_000_000), output: toPicoUsd(2_000_000) },
-              ownedBy: 'maker',
-            },
-          ],
-        ],
-      ],
-      [
-        'groq',
-        [
-          [
-            'shared',
-            {
-              as: 'maker/shared',
-              price: { input: toPicoUsd(500_000), output: toPicoUsd(750_000) },
-              ownedBy: 'maker',
-            },
-          ],
-        ],
-      ],
+    const found = discoverSuppliers(kinds, (name) => keys[name], models, dialect)
+    const routeOf = (as: string, input: number, output: number) => ({
+      as,
+      prices: [{ from: 0, price: { input: toPicoUsd(input), output: toPicoUsd(output) } }],
+      ownedBy: 'maker',
+    })
+    expect(found.map((supplier) => [supplier.id, [...supplier.models]] as unknown)).toEqual([
+      ['openai', [['shared', routeOf('shared-name', 1_000_000, 2_000_000)]]],
+      ['groq', [['shared', routeOf('maker/shared', 500_000, 750_000)]]],
       ['xai', []],
     ])
   })
@@ -190,7 +154,7 @@ describe('a local server', () => {
   it('needs no credential, is free for any model and may be private', () => {
     const supplier = discoverOne({ OLLAMA_HOST: 'localhost' })
     expect(supplier.credential).toBeUndefined()
-    expect(supplier.anyModel).toEqual({ input: toPicoUsd(0), output: toPicoUsd(0) })
+    expect(supplier.anyModel).toBe(FREE)
     expect(supplier.allowPrivate).toBe(true)
     expect(supplier.region).toBe('global')
   })

@@ -1,0 +1,166 @@
+// The commands about calls: a list with the filters that the gateway has, and one call whole.
+import type { Desk, Words } from './command.ts'
+import { wrongUsage } from './failure.ts'
+import type { FlagName } from './flags.ts'
+import { parseExactly, toRecord, toText, type JsonRecord } from './json.ts'
+import { reach } from './live.ts'
+import { readLimit, walk } from './pages.ts'
+import { count, isToday, money, sumMoney, time, timeAndDistance, timeOfDay } from './print.ts'
+import type { Column } from './table.ts'
+import type { Style } from './text.ts'
+
+const LIMIT_DEFAULT = 20
+const PAGE_MAX = 1000
+
+const FILTERS: readonly (readonly [flag: FlagName, parameter: string])[] = [
+  ['key-id', 'key_id'],
+  ['model', 'model'],
+  ['supplier', 'supplier'],
+  ['region', 'region'],
+  ['status', 'status'],
+  ['code', 'code'],
+  ['cursor', 'cursor'],
+]
+
+export async function listCalls(words: Words, desk: Desk): Promise<void> {
+  const { screen } = desk
+  const limit = readCount(words)
+  const query = { ...filtersOf(words), ...windowOf(words, desk.now()) }
+  const live = await reach(words, desk)
+  const request = { path: '/v1/manage/audit', query, limit, pageMax: PAGE_MAX }
+  const { items, next, machine } = await walk(live, request)
+  if (screen.isMachine) return screen.json(machine)
+  if (items.length === 0) return screen.note('No call fits.')
+  if (words.has('ids')) screen.table(ID_COLUMNS, items.map(toIds))
+  else showTable(items, desk)
+  screen.note(`\n${summaryOf(items)}${next === undefined ? '' : `; more with --cursor ${next}`}`)
+}
+
+/** A window has little room: where all calls are of today, it shows the time alone. */
+function showTable(items: readonly JsonRecord[], { screen, now }: Desk): void {
+  const isShort = screen.isWatched && items.every(({ timestamp }) => isToday(timestamp, now()))
+  screen.table(
+    COLUMNS,
+    items.map((call) => toRow(call, isShort ? timeOfDay : time)),
+  )
+}
+
+export async function showCall(words: Words, desk: Desk): Promise<void> {
+  const { screen } = desk
+  const live = await reach(words, desk)
+  const id = encodeURIComponent(words.argument ?? '')
+  const { value, text } = await live.call('GET', `/v1/manage/calls/${id}`)
+  if (screen.isMachine) return screen.json(parseExactly(text))
+  screen.sheet(describe(toRecord(value), desk.now()))
+}
+
+function readCount(words: Words): number | undefined {
+  const limit = readLimit(words.text('limit'))
+  if (!words.has('all')) return limit ?? LIMIT_DEFAULT
+  if (limit === undefined) return undefined
+  throw wrongUsage('Give --all or --limit, not both.')
+}
+
+function filtersOf(words: Words): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(FILTERS.map(([flag, parameter]) => [parameter, words.text(flag)]))
+}
+
+function windowOf(words: Words, now: number): Readonly<Record<string, string | undefined>> {
+  return { from: readMoment(words, 'from', now), to: readMoment(words, 'to', now) }
+}
+
+const SPAN = /^(\d{1,6})([smhdw])$/
+const SPAN_MS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+}
+const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?$/
+
+/** Whatever is written without a zone is UTC, as everything here is. */
+function readMoment(words: Words, flag: 'from' | 'to', now: number): string | undefined {
+  const text = words.text(flag)
+  if (text === undefined) return undefined
+  const [, amount, unit = ''] = SPAN.exec(text) ?? []
+  if (amount !== undefined)
+    return new Date(now - Number(amount) * (SPAN_MS[unit] ?? 0)).toISOString()
+  const written = text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
+  const at = MOMENT.test(text) ? Date.parse(written) : Number.NaN
+  if (!Number.isNaN(at)) return new Date(at).toISOString()
+  throw wrongUsage(
+    `--${flag} takes a time such as 30m, 2h, 7d, 2026-11-01 or 2026-11-01T12:00:00Z, and got ${JSON.stringify(text)}.`,
+  )
+}
+
+function statusStyle(cell: string): Style | undefined {
+  if (cell.startsWith('2')) return 'green'
+  return cell.startsWith('5') ? 'red' : 'yellow'
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'TIME' },
+  { title: 'HTTP', style: statusStyle },
+  { title: 'MODEL', isElastic: true },
+  { title: 'SUPPLIER', isElastic: true },
+  { title: 'IN', align: 'right' },
+  { title: 'OUT', align: 'right' },
+  { title: 'COST', align: 'right' },
+  { title: 'MS', align: 'right' },
+  { title: 'CODE', isElastic: true },
+  { title: 'KEY', isOptional: true },
+  { title: 'REQUEST', isOptional: true },
+]
+
+function toRow(call: JsonRecord, print: (value: unknown) => string): readonly string[] {
+  return [
+    print(call['timestamp']),
+    toText(call['status']),
+    toText(call['model']),
+    toText(call['supplier']),
+    toText(call['input_tokens']),
+    toText(call['output_tokens']),
+    money(call['cost_usd']),
+    toText(call['latency_ms']),
+    toText(call['code']),
+    toText(call['key_id']),
+    toText(call['request_id']),
+  ]
+}
+
+const ID_COLUMNS: readonly Column[] = [
+  { title: 'REQUEST' },
+  { title: 'TIME' },
+  { title: 'HTTP', style: statusStyle },
+  { title: 'MODEL', isElastic: true },
+]
+
+function toIds(call: JsonRecord): readonly string[] {
+  const { request_id: id, timestamp, status, model } = call
+  return [toText(id), time(timestamp), toText(status), toText(model)]
+}
+
+function summaryOf(items: readonly JsonRecord[]): string {
+  const cost = sumMoney(items.map((call) => call['cost_usd']))
+  const bad = items.filter(({ status, code }) => Number(status) >= 400 || toText(code) !== '')
+  const failed = bad.length === 0 ? '' : `, ${bad.length} failed`
+  return `${count(items.length, 'call')}, ${cost} USD${failed}`
+}
+
+/** Everything that the gateway tells, in its order; names become words. */
+function describe(call: JsonRecord, now: number): readonly (readonly [string, string])[] {
+  return Object.entries(call).map(([name, value]) => [labelOf(name), valueOf(name, value, now)])
+}
+
+function labelOf(name: string): string {
+  const words = name.replaceAll('_', ' ').replace(/\b(id|usd)\b/g, (word) => word.toUpperCase())
+  return words.slice(0, 1).toUpperCase() + words.slice(1)
+}
+
+function valueOf(name: string, value: unknown, now: number): string {
+  if (value === null || value === undefined) return '-'
+  if (name === 'timestamp') return timeAndDistance(value, now)
+  if (name.endsWith('_usd')) return money(value) || toText(value)
+  return toText(value)
+}

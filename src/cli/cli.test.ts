@@ -1,0 +1,201 @@
+// What the command line does without a gateway: help, words that it does not know, models and files.
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test'
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createFolder, type Folder } from '../../test/fakes/process.ts'
+import { longest, tell } from '../../test/fakes/terminal.ts'
+import { FLAGS } from './flags.ts'
+import { commands } from './roster.ts'
+import { flagsOf } from './words.ts'
+
+let folder: Folder
+
+beforeAll(() => {
+  folder = createFolder()
+})
+
+afterAll(() => folder[Symbol.dispose]())
+
+describe('help', () => {
+  it.each(commands.map((command) => [command.words.join(' '), command] as const))(
+    'of %s names every flag and fits 80 columns',
+    async (name, command) => {
+      const { code, out, err } = await tell([...name.split(' '), '--help'])
+      expect({ code, err }).toEqual({ code: 0, err: '' })
+      expect(longest(out)).toBeLessThanOrEqual(80)
+      for (const flag of flagsOf(command)) expect(out).toContain(`--${flag}`)
+      expect(out).toContain('Examples:\n')
+      expect((await tell(['help', ...name.split(' ')])).out).toBe(out)
+    },
+  )
+
+  it('in general lists every command, every exit code and no line beyond 80 columns', async () => {
+    const { code, out } = await tell(['--help'])
+    expect(code).toBe(0)
+    expect(longest(out)).toBeLessThanOrEqual(80)
+    for (const { words, summary } of commands) {
+      expect(out).toContain(`  ${words.join(' ')} `)
+      expect(out).toContain(summary)
+    }
+    expect((await tell(['-h'])).out).toBe(out)
+  })
+
+  it('has a command for every flag that there is', () => {
+    const used = new Set(commands.flatMap((command) => flagsOf(command)))
+    for (const flag of Object.keys(FLAGS)) expect([...used]).toContain(flag as keyof typeof FLAGS)
+  })
+})
+
+describe('what is wrongly written', () => {
+  it.each([
+    [['kyes', 'list'], 'There is no command "kyes". Did you mean keys?'],
+    [['keys', 'crate'], 'There is no command "keys crate". Did you mean keys create?'],
+    [['keys'], 'gateway keys needs a second word.'],
+    [['keys', 'list', '--jsno'], 'There is no flag --jsno here. Did you mean --json?'],
+    [['keys', 'list', '--budget', '3'], 'There is no flag --budget here.'],
+    [['--prot', '80'], 'There is no flag --prot here. Did you mean --port?'],
+    [['start', '--port', 'http'], '--port takes a number from 0 to 65535'],
+    [['keys', 'list', '-x'], 'There is no flag -x here.'],
+    [['keys', 'show'], 'gateway keys show needs a KEY_ID'],
+    [['keys', 'show', 'one', 'two'], 'takes one KEY_ID, and got "two" as well.'],
+    [['reload', 'now'], 'gateway reload takes no argument, and got "now".'],
+    [['keys', 'create'], '--name is missing. Write --name NAME.'],
+    [['keys', 'create', '--name'], '--name needs a value.'],
+    [['keys', 'list', '--json=yes'], '--json takes no value.'],
+    [['keys', 'list', '--limit', '1', '--limit=2'], '--limit is given twice.'],
+    [['keys', 'list', '--limit', 'many'], '--limit takes a whole number'],
+    [['keys', 'create', '--name', 'a', '--budget', '1,50'], '--budget takes dollars'],
+    [['keys', 'create', '--name', 'a', '--metadata', 'plain'], '--metadata takes NAME=VALUE'],
+    [['keys', 'set', 'key_a'], 'Nothing is named to be changed.'],
+    [['keys', 'revoke', 'key_a'], 'Write --yes.'],
+    [['calls', '--from', 'yesterday'], '--from takes a time such as'],
+    [['calls', '--all', '--limit', '3'], 'Give --all or --limit, not both.'],
+  ])('%j is refused with a reason and code 2', async (line, reason) => {
+    const { code, out, err } = await tell(line)
+    expect(out).toBe('')
+    expect(err).toStartWith('error: ')
+    expect(err).toContain(reason)
+    expect(err).toMatch(/(See `gateway|There are|Write --)/)
+    expect(code).toBe(2)
+  })
+
+  it('is told to programs as JSON', async () => {
+    const { code, out, err } = await tell(['keys', 'crate', '--json'])
+    expect(code).toBe(2)
+    expect(out).toBe('')
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'wrong_usage' }, exit_code: 2 })
+  })
+})
+
+describe('models', () => {
+  it('are listed without a gateway: the demo where there is nothing else', async () => {
+    const { code, out } = await tell(['models'], { environment: { GATEWAY_DATA: '/nowhere' } })
+    expect(code).toBe(0)
+    expect(out).toMatch(/^demo\/chat .*demo \(EU\), demo-backup \(US\)$/m)
+  })
+
+  it('are those of the catalogue on request, searched by a part of their id', async () => {
+    const list = async (...words: readonly string[]): Promise<readonly { id: string }[]> => {
+      const { out } = await tell(['models', '--all', '--json', ...words])
+      return (JSON.parse(out) as { data: { id: string }[] }).data
+    }
+    const all = await list()
+    expect(all.length).toBeGreaterThan(20)
+    const part = all[3]!.id.slice(1, 5).toUpperCase()
+    const found = await list(part)
+    expect(found).toEqual(all.filter(({ id }) => id.toUpperCase().includes(part)))
+    expect(found.length).toBeLessThan(all.length)
+  })
+})
+
+describe('the configuration file', () => {
+  const write = (name: string, text: string): string => {
+    const file = join(folder.path, name)
+    writeFileSync(file, text)
+    return file
+  }
+
+  it('is good, and the check says what it makes', async () => {
+    const file = write('good.yaml', 'demo: true\n')
+    const { code, out, err } = await tell(['config', 'check', file])
+    expect(err).toBe('')
+    expect(code).toBe(0)
+    expect(out).toBe(`${file} is good: the demo suppliers.\n`)
+    const machine = await tell(['config', 'check', '--config', file, '--json'])
+    expect(JSON.parse(machine.out)).toMatchObject({ file, demo: true, warnings: [] })
+  })
+
+  it('is bad, and every problem is told with its place and code 6', async () => {
+    const file = write('bad.yaml', 'listen:\n  port: 70000\nsupliers: {}\n')
+    const { code, out, err } = await tell(['config', 'check', file])
+    expect(code).toBe(6)
+    expect(out).toBe('')
+    expect(err).toContain('bad.yaml:2:')
+    expect(err).toContain('bad.yaml:3:1')
+    const machine = await tell(['config', 'check', file, '--json'])
+    expect(JSON.parse(machine.err)).toMatchObject({
+      error: { code: 'configuration_invalid' },
+      problems: [{ line: 2 }, { line: 3, column: 1 }],
+      exit_code: 6,
+    })
+  })
+
+  it('asks for a supplier that does not exist, which only the suppliers know', async () => {
+    const file = write('kind.yaml', 'suppliers:\n  main:\n    kind: nonsense\n')
+    const { code, err } = await tell(['config', 'check', file])
+    expect(code).toBe(6)
+    expect(err).toContain('kind.yaml:3:')
+  })
+
+  it('that is named and not there is no good one', async () => {
+    const { code, err } = await tell(['config', 'check', join(folder.path, 'none.yaml')])
+    expect(code).toBe(6)
+    expect(err).toContain('none.yaml')
+  })
+
+  it('is written once, for its owner alone, and is good', async () => {
+    const file = join(folder.path, 'first.yaml')
+    const first = await tell(['config', 'init', file])
+    expect(first.code).toBe(0)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect((await tell(['config', 'check', file])).code).toBe(0)
+    writeFileSync(file, 'mine')
+    const again = await tell(['config', 'init', file])
+    expect(again.code).toBe(1)
+    expect(again.err).toContain('exists already')
+    expect(readFileSync(file, 'utf8')).toBe('mine')
+    expect((await tell(['config', 'init', file, '--force'])).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).not.toBe('mine')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+
+  it('is not written through a link that leads to nothing yet', async () => {
+    const link = join(folder.path, 'link.yaml')
+    const target = join(folder.path, 'target.yaml')
+    symlinkSync(target, link)
+    const { code, err } = await tell(['config', 'init', link])
+    expect(code).toBe(1)
+    expect(err).toContain('exists already')
+    expect(existsSync(target)).toBe(false)
+  })
+
+  it('gets the suppliers that a person chooses, those with a variable already chosen', async () => {
+    const file = join(folder.path, 'chosen.yaml')
+    const environment = { MISTRAL_API_KEY: 'canary' }
+    const asked = await tell(['config', 'init', file], {
+      environment,
+      columns: 80,
+      answers: ['99', '1', ''],
+    })
+    expect(asked.code).toBe(0)
+    expect(asked.err).toContain('[x] mistral')
+    expect(asked.err).toContain('MISTRAL_API_KEY is set')
+    expect(asked.err).toContain('99 is none of the numbers')
+    const text = readFileSync(file, 'utf8')
+    expect(text).toContain('${MISTRAL_API_KEY}')
+    expect(text).not.toContain('canary')
+    const left = await tell(['config', 'init', join(folder.path, 'left.yaml')], { columns: 80 })
+    expect(left.code).toBe(130)
+    expect(existsSync(join(folder.path, 'left.yaml'))).toBe(false)
+  })
+})

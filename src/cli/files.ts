@@ -1,0 +1,176 @@
+// What commands read from files and not from a running gateway: the configuration, the catalogue and who
+// would serve what. The one place where the command line touches those folders.
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { CatalogueModel } from '../catalog/model.ts'
+import type {
+  ConfigProblem,
+  ConfigurationError,
+  Environment,
+  Settings,
+} from '../config/environment.ts'
+import type { PriceList } from '../core/usage.ts'
+import type { Supplier } from '../suppliers/supplier.ts'
+import { CliFailure } from './failure.ts'
+
+export interface FileOptions {
+  /** The file that was named. */
+  readonly config: string | undefined
+  readonly environment: Environment
+}
+
+/** File and environment, as a start reads them. Throws a `ConfigurationError`. */
+export async function readFiles({ config, environment }: FileOptions): Promise<Settings> {
+  const { readSettings } = await import('../config/environment.ts')
+  const { kindIds } = await import('../suppliers/index.ts')
+  return readSettings({ config, environment, kinds: kindIds })
+}
+
+/** Who would serve what. */
+export interface Offered {
+  readonly id: string
+  readonly region: string
+  readonly models: ReadonlyMap<string, { readonly prices: PriceList }>
+}
+
+export interface Offer {
+  readonly settings: Settings
+  /** Those that the file or the environment names. */
+  readonly suppliers: readonly Supplier[]
+  /** All that would be asked, the demo included, in this order. */
+  readonly offered: readonly Offered[]
+  /** All that is known of models, those of the file included. */
+  readonly catalogue: readonly CatalogueModel[]
+  /** The demo answers, because nobody else is configured or because the file says so. */
+  readonly isDemo: boolean
+}
+
+/** Whom a start would ask for what, without starting anything. Throws a `ConfigurationError`. */
+export async function readOffer(options: FileOptions): Promise<Offer> {
+  const settings = await readFiles(options)
+  const { findSuppliers } = await import('../snapshot.ts')
+  const { catalogue } = await import('../catalog/index.ts')
+  const { overrideCatalogue } = await import('../catalog/merge.ts')
+  const { ConfigFault } = await import('../config/fault.ts')
+  try {
+    const suppliers = findSuppliers(settings)
+    const isDemo = settings.config.demo ?? suppliers.length === 0
+    return {
+      settings,
+      suppliers,
+      offered: isDemo ? [...suppliers, ...(await describeDemo())] : suppliers,
+      catalogue: overrideCatalogue(catalogue, settings.config.models),
+      isDemo,
+    }
+  } catch (thrown) {
+    // Found on a floor that knows no lines; the settings do.
+    throw thrown instanceof ConfigFault ? settings.refuse([thrown]) : thrown
+  }
+}
+
+/** The demo as it would be: its suppliers are servers, and none is started for a list. */
+async function describeDemo(): Promise<readonly Offered[]> {
+  const { DEMO_REGIONS, demoModels } = await import('../suppliers/demo/models.ts')
+  const models = new Map(
+    demoModels.map(({ name, price }) => [
+      `demo/${name}`,
+      { prices: [{ from: 0, price }] as const },
+    ]),
+  )
+  return Object.entries(DEMO_REGIONS).map(([id, region]) => ({ id, region, models }))
+}
+
+/** What is wrong with where the names of suppliers lead now. */
+export async function findAddressTroubles(
+  suppliers: readonly Supplier[],
+): Promise<readonly string[]> {
+  const { findAddressTrouble } = await import('../suppliers/connect.ts')
+  const found = suppliers.map(async (supplier) => {
+    const trouble = await findAddressTrouble(supplier)
+    return trouble === undefined ? [] : [`${supplier.id}: ${trouble}`]
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** For a `catch`: what is wrong with a file, in the words of the command line. */
+export async function asConfigurationFailure(thrown: unknown): Promise<never> {
+  const { ConfigurationError } = await import('../config/environment.ts')
+  if (!(thrown instanceof ConfigurationError)) throw thrown
+  const problems = thrown.problems.map(toMachineProblem)
+  throw new CliFailure('configuration', thrown.message, {
+    isLaidOut: problems.length > 0,
+    details: { problems },
+    cause: thrown,
+  })
+}
+
+/** Without the line of the file: a program has the file. */
+export function toMachineProblem({ file, line, column, path, message }: ConfigProblem): object {
+  return { file, line, column, path, message }
+}
+
+/** A supplier that a first file may name. */
+export interface Choice {
+  readonly id: string
+  /** What holds its credential, or its address. */
+  readonly variable: string
+  readonly isSet: boolean
+  readonly isChosen: boolean
+}
+
+/** Those that need nothing but a variable; what the environment has is chosen already. */
+export async function findChoices(
+  lookup: (name: string) => string | undefined,
+): Promise<readonly Choice[]> {
+  const { kinds } = await import('../suppliers/index.ts')
+  return kinds.flatMap(({ id, origin, environment }) => {
+    const [usual] = environment
+    if (origin === undefined || usual === undefined) return []
+    const set = environment.find((name) => lookup(name) !== undefined)
+    const isSet = set !== undefined
+    return [{ id, variable: set ?? usual, isSet, isChosen: isSet }]
+  })
+}
+
+/** The commented example, with these suppliers switched on. */
+export async function writeExample(chosen: readonly Choice[]): Promise<string> {
+  const { exampleConfig } = await import('../config/example.ts')
+  return exampleConfig({
+    present: chosen.map(({ variable }) => variable),
+    suppliers: chosen.map(({ id, variable }) => ({ kind: id, variable })),
+  })
+}
+
+export interface DataFolder {
+  readonly path: string
+  /** Somebody has written it down on purpose. */
+  readonly isNamed: boolean
+}
+
+export interface DataOptions extends FileOptions {
+  readonly data: string | undefined
+}
+
+/** The data folder, also where the file has problems: the gateway may still run with an older one. */
+export async function findDataFolder(options: DataOptions): Promise<DataFolder> {
+  const { data, config, environment } = options
+  const named = data ?? environment['GATEWAY_DATA']
+  if (named) return { path: resolve(named), isNamed: true }
+  const isNamed = Boolean(config ?? environment['GATEWAY_CONFIG'])
+  try {
+    return { path: (await readFiles(options)).dataFolder, isNamed }
+  } catch (thrown) {
+    const { ConfigurationError } = await import('../config/environment.ts')
+    if (!(thrown instanceof ConfigurationError) || thrown.problems.length === 0) throw thrown
+    return { path: await readFolderAlone(thrown), isNamed }
+  }
+}
+
+/** Variables of suppliers are often set for the service alone and not for the person who asks. */
+async function readFolderAlone({ problems }: ConfigurationError): Promise<string> {
+  const file = problems[0]?.file ?? ''
+  const { parseDocument } = await import('yaml')
+  const data: unknown = parseDocument(readFileSync(file, 'utf8')).get('data')
+  const isPlain = typeof data === 'string' && !data.includes('${')
+  return isPlain ? resolve(dirname(file), data) : resolve('data')
+}

@@ -1,0 +1,177 @@
+// The command about models: what a start would serve, by the files alone, or what a running gateway lets
+// a key call.
+import type { CatalogueModel } from '../catalog/model.ts'
+import { toNanoUsd, printUsd, type PicoUsd } from '../core/money.ts'
+import type { Price } from '../core/usage.ts'
+import { priceAt } from '../ledger/price.ts'
+import type { Desk, Words } from './command.ts'
+import { asConfigurationFailure, readOffer, type Offer } from './files.ts'
+import { parseExactly, toList, toRecord, toText } from './json.ts'
+import { reach } from './live.ts'
+import { count } from './print.ts'
+import type { Column } from './table.ts'
+
+export async function listModels(words: Words, desk: Desk): Promise<void> {
+  const isAddressGiven = words.has('url') || desk.lookup('GATEWAY_URL') !== undefined
+  if (words.has('live') || isAddressGiven) await listLive(words, desk)
+  else await listOffered(words, desk)
+}
+
+async function listLive(words: Words, desk: Desk): Promise<void> {
+  const { screen } = desk
+  const live = await reach(words, desk)
+  // A parameter of any name makes the answer a list object, whatever the gateway's habit.
+  const { text } = await live.call('GET', '/v1/models?limit=1000')
+  const answer = parseExactly(text)
+  const all = Array.isArray(answer) ? answer : toList(toRecord(answer)['data'])
+  const models = all.map(toRecord).filter(({ id }) => isWanted(toText(id), words))
+  if (screen.isMachine) return screen.json({ object: 'list', data: models })
+  screen.table(
+    [{ title: 'MODEL' }, { title: 'OWNER' }],
+    models.map(({ id, owned_by: owner }) => [toText(id), toText(owner)]),
+  )
+  screen.note(`\n${count(models.length, 'model')} at ${live.url}`)
+}
+
+async function listOffered(words: Words, desk: Desk): Promise<void> {
+  const { screen, terminal, now } = desk
+  const options = { config: words.text('config'), environment: terminal.environment }
+  const offer = await readOffer(options).catch(asConfigurationFailure)
+  const all = words.has('all') ? fromCatalogue(offer, now()) : fromSuppliers(offer, now())
+  const models = all.filter(({ id }) => isWanted(id, words))
+  if (screen.isMachine) return screen.json({ object: 'list', data: models.map(toMachine) })
+  if (models.length > 0) screen.table(COLUMNS, models.map(toRow))
+  screen.note(`\n${sourceOf(models.length, offer, words)}`)
+}
+
+function isWanted(id: string, { argument }: Words): boolean {
+  return argument === undefined || id.toLowerCase().includes(argument.toLowerCase())
+}
+
+interface Shown {
+  readonly id: string
+  readonly model: CatalogueModel | undefined
+  /** Who serves it, in the order in which they are asked. */
+  readonly suppliers: readonly string[]
+  /** What the first of them asks. */
+  readonly price: Price | undefined
+}
+
+function fromSuppliers(offer: Offer, now: number): readonly Shown[] {
+  const known = new Map(offer.catalogue.map((model) => [model.id, model]))
+  const shown = new Map<string, Shown>()
+  for (const { id: supplier, region, models } of offer.offered)
+    for (const [id, { prices }] of models) {
+      const place = `${supplier} (${region})`
+      const before = shown.get(id)
+      if (before?.suppliers.includes(place) === true) continue
+      shown.set(id, {
+        id,
+        model: known.get(id),
+        suppliers: [...(before?.suppliers ?? []), place],
+        price: before?.price ?? priceAt(prices, now),
+      })
+    }
+  return [...shown.values()]
+}
+
+function fromCatalogue({ catalogue }: Offer, now: number): readonly Shown[] {
+  return catalogue.map((model) => ({
+    id: model.id,
+    model,
+    suppliers: [...model.suppliers.keys()],
+    price: model.prices && priceAt(model.prices, now),
+  }))
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'MODEL' },
+  { title: 'KIND', isOptional: true },
+  { title: 'CONTEXT', align: 'right' },
+  { title: 'INPUT', align: 'right' },
+  { title: 'OUTPUT', align: 'right' },
+  { title: 'SUPPLIERS', isElastic: true },
+]
+
+function toRow({ id, model, suppliers, price }: Shown): readonly string[] {
+  const { input, output } = pricesOf(price)
+  // Vectors and scores are not counted in tokens.
+  const isWithoutOutput = model !== undefined && model.kind !== 'chat' && output === '0'
+  return [
+    id,
+    model?.kind ?? '',
+    tokens(model?.contextWindow),
+    input,
+    isWithoutOutput ? '' : output,
+    suppliers.join(', '),
+  ]
+}
+
+const THOUSAND = 1000
+const MILLION = 1_000_000
+
+/** `128k`, `1.05M`. */
+function tokens(count: number | undefined): string {
+  if (count === undefined) return ''
+  if (count < THOUSAND) return String(count)
+  const [unit, name] = count < MILLION ? [THOUSAND, 'k'] : [MILLION, 'M']
+  return `${Number((count / unit).toPrecision(3))}${name}`
+}
+
+/** Tokens have no unit behind them; what is counted otherwise has. */
+function pricesOf(price: Price | undefined): { readonly input: string; readonly output: string } {
+  if (price === undefined) return { input: '', output: '' }
+  const { input, output, search, character, second } = price
+  const others = [
+    search === undefined ? '' : `${printUsd(toNanoUsd(search))}/1k searches`,
+    character === undefined ? '' : `${perMillion(character)}/1M chars`,
+    second === undefined ? '' : `${perMinute(second)}/min`,
+  ].filter((text) => text !== '')
+  const isByToken = others.length === 0 || input > 0 || output > 0
+  return isByToken
+    ? { input: perMillion(input), output: [perMillion(output), ...others].join(' + ') }
+    : { input: '', output: others.join(' + ') }
+}
+
+/** A pico-dollar a token is a thousand nano-dollars a million of them. */
+function perMillion(price: PicoUsd): string {
+  return printUsd(toNanoUsd(price * THOUSAND))
+}
+
+function perMinute(price: PicoUsd): string {
+  return printUsd(toNanoUsd(Math.round((price * 60) / THOUSAND)))
+}
+
+function toMachine({ id, model, suppliers, price }: Shown): object {
+  return {
+    id,
+    object: 'model',
+    owned_by: model?.ownedBy ?? null,
+    kind: model?.kind ?? null,
+    context_window: model?.contextWindow ?? null,
+    output_ceiling: model?.outputCeiling ?? null,
+    capabilities: model?.capabilities ?? [],
+    suppliers,
+    price: price === undefined ? null : toMachinePrice(price),
+  }
+}
+
+/** Dollars a million tokens, or what the name says. */
+function toMachinePrice({ input, output, cachedInput, search, character, second }: Price): object {
+  return {
+    input: JSON.rawJSON(perMillion(input)),
+    ...(cachedInput === undefined ? {} : { cached_input: JSON.rawJSON(perMillion(cachedInput)) }),
+    output: JSON.rawJSON(perMillion(output)),
+    ...(search === undefined ? {} : { search: JSON.rawJSON(printUsd(toNanoUsd(search))) }),
+    ...(character === undefined ? {} : { character: JSON.rawJSON(perMillion(character)) }),
+    ...(second === undefined ? {} : { minute: JSON.rawJSON(perMinute(second)) }),
+  }
+}
+
+function sourceOf(shown: number, { settings, isDemo }: Offer, words: Words): string {
+  const models = count(shown, 'model')
+  if (words.has('all')) return `${models} of the catalogue; prices in dollars a million tokens`
+  const from = settings.file ?? 'the environment'
+  const demo = isDemo ? '; the demo answers, because no supplier is set' : ''
+  return `${models} by ${from}; prices in dollars a million tokens${demo}`
+}

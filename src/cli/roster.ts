@@ -1,0 +1,241 @@
+// The roster of commands: how each is called and what its help says. Their code is elsewhere and loaded
+// only when it runs.
+import type { Command } from './command.ts'
+
+const start: Command = {
+  words: ['start'],
+  summary: 'run the gateway; this is also what no command at all does',
+  details: [
+    'Reads the configuration file, opens the data folder and listens. Without a file, suppliers are those whose usual variables are set, or the demo where none is.',
+    'What is given here outranks the environment, and the environment outranks the file. SIGTERM and Ctrl-C let running calls finish; a second one cuts them.',
+  ],
+  flags: ['config', 'port', 'host', 'data'],
+  examples: [
+    ['gateway', 'as the file or the environment says'],
+    ['gateway start --config /etc/gateway.yaml', 'with another file'],
+    ['gateway start --host 0.0.0.0 --port 9000', 'open to the network'],
+  ],
+  load: async () => (await import('./start.ts')).start,
+}
+
+const configCheck: Command = {
+  words: ['config', 'check'],
+  summary: 'say what is wrong with a configuration file',
+  details: [
+    'Reads the file as a start would and lists every problem with its line and column, and warnings about what works and should still be changed. Nothing is started and nobody is called; names are looked up only with --resolve.',
+  ],
+  argument: { name: 'FILE', text: 'the file; without it the one that a start would take' },
+  flags: ['config', 'resolve'],
+  examples: [
+    ['gateway config check', 'the file that a start would take'],
+    ['gateway config check new.yaml && mv new.yaml gateway.yaml', 'before it counts'],
+  ],
+  load: async () => (await import('./config.ts')).checkFile,
+}
+
+const configInit: Command = {
+  words: ['config', 'init'],
+  summary: 'write a first configuration file, with comments',
+  details: [
+    'At a terminal it asks which suppliers to put in; those whose usual variables are set are chosen already. In a script, or with --yes, it takes these.',
+    'The file refers to variables and holds no secret itself. Only its owner may read it.',
+  ],
+  argument: { name: 'FILE', text: 'where to write it; without it gateway.yaml' },
+  flags: ['force', 'yes'],
+  examples: [
+    ['gateway config init', 'asks, then writes gateway.yaml'],
+    ['gateway config init /etc/gateway.yaml --yes', 'asks nothing'],
+  ],
+  load: async () => (await import('./config.ts')).writeFirstFile,
+}
+
+const SETTINGS = [
+  'name',
+  'models',
+  'regions',
+  'budget',
+  'period',
+  'rpm',
+  'expires',
+  'metadata',
+] as const
+
+const keysCreate: Command = {
+  words: ['keys', 'create'],
+  summary: 'make a key and show its secret once',
+  details: [
+    'A key calls models within its limits and manages nothing. What is left out is not limited. The secret cannot be shown again.',
+  ],
+  flags: [...SETTINGS, 'quiet'],
+  needs: 'name',
+  isLive: true,
+  examples: [
+    ['gateway keys create --name "billing bot" --budget 10', 'ten dollars a month'],
+    ['gateway keys create --name eu --models demo/chat --regions EU', 'one model, one region'],
+    ['KEY=$(gateway keys create --name ci --quiet)', 'the secret alone'],
+  ],
+  load: async () => (await import('./keys.ts')).createKey,
+}
+
+const keysList: Command = {
+  words: ['keys', 'list'],
+  summary: 'list keys, newest first, with what they have spent',
+  details: ['All of them, or as many as --limit says. Spending is that of the current period.'],
+  flags: ['limit', 'cursor', 'quiet'],
+  isLive: true,
+  examples: [
+    ['gateway keys list', ''],
+    ['gateway keys list --quiet', 'the ids alone'],
+  ],
+  load: async () => (await import('./keys.ts')).listKeys,
+}
+
+const keysShow: Command = {
+  words: ['keys', 'show'],
+  summary: 'show one key: its limits, its spending, its state',
+  details: ['The secret is not among it: nobody has it but the one who made the key.'],
+  argument: { name: 'KEY_ID', isRequired: true, text: 'the id, such as key_…' },
+  flags: [],
+  isLive: true,
+  examples: [['gateway keys show key_5cVh…', '']],
+  load: async () => (await import('./keys.ts')).showKey,
+}
+
+const keysSet: Command = {
+  words: ['keys', 'set'],
+  summary: 'change the limits of a key',
+  details: [
+    'Changes what is named and leaves the rest. The word none takes a limit away. Labels are replaced as a whole.',
+  ],
+  argument: { name: 'KEY_ID', isRequired: true, text: 'the id, such as key_…' },
+  flags: SETTINGS,
+  isLive: true,
+  examples: [
+    ['gateway keys set key_5cVh… --budget 25', 'raise or lower the limit'],
+    ['gateway keys set key_5cVh… --rpm none', 'no limit of requests any more'],
+  ],
+  load: async () => (await import('./keys.ts')).changeKey,
+}
+
+const keysRevoke: Command = {
+  words: ['keys', 'revoke'],
+  summary: 'end a key, at once and for good',
+  details: ['Asks first at a terminal. In a script it needs --yes.'],
+  argument: { name: 'KEY_ID', isRequired: true, text: 'the id, such as key_…' },
+  flags: ['yes'],
+  isLive: true,
+  examples: [['gateway keys revoke key_5cVh… --yes', 'without asking']],
+  load: async () => (await import('./keys.ts')).revokeKey,
+}
+
+const models: Command = {
+  words: ['models'],
+  summary: 'list models, with their suppliers and prices',
+  details: [
+    'What a gateway started here would serve, from the files and the environment, without one running. Prices are dollars a million tokens of input and output unless another unit is named.',
+    'With --live, --url or GATEWAY_URL it asks a running gateway what the key may call.',
+  ],
+  argument: { name: 'TEXT', text: 'only models whose id contains this' },
+  flags: ['all', 'live'],
+  isLive: true,
+  examples: [
+    ['gateway models', 'what would be served'],
+    ['gateway models --all mini', 'whatever the catalogue knows by that name'],
+    ['gateway models --live', 'what a key may call'],
+  ],
+  load: async () => (await import('./models.ts')).listModels,
+}
+
+const calls: Command = {
+  words: ['calls'],
+  summary: 'list calls, newest first, with filters',
+  details: [
+    'One line for every call that was let in: when, which model, who answered, tokens, cost and time. Without --limit the last 20.',
+  ],
+  flags: [
+    'key-id',
+    'model',
+    'supplier',
+    'region',
+    'status',
+    'code',
+    'from',
+    'to',
+    'limit',
+    'all',
+    'cursor',
+    'ids',
+  ],
+  isLive: true,
+  examples: [
+    ['gateway calls --from 2h --status 429', 'who was turned away lately'],
+    ['gateway calls --key-id key_5cVh… --all --json', 'everything of a key'],
+    ['gateway calls --ids', 'with ids for `gateway calls show`'],
+  ],
+  load: async () => (await import('./calls.ts')).listCalls,
+}
+
+const callsShow: Command = {
+  words: ['calls', 'show'],
+  summary: 'show one call whole, by its request id',
+  details: ['The id is the x-request-id of the answer.'],
+  argument: { name: 'REQUEST_ID', isRequired: true, text: 'the id, such as req_…' },
+  flags: [],
+  isLive: true,
+  examples: [['gateway calls show req_0193a…', '']],
+  load: async () => (await import('./calls.ts')).showCall,
+}
+
+const reload: Command = {
+  words: ['reload'],
+  summary: 'make the gateway read its configuration again',
+  details: [
+    'Says what changed. A file with a problem changes nothing, and neither does one that takes away models that are in use, unless --allow-drop is given.',
+  ],
+  flags: ['allow-drop'],
+  isLive: true,
+  examples: [['gateway config check && gateway reload', 'check here, then apply there']],
+  load: async () => (await import('./reload.ts')).reload,
+}
+
+const version: Command = {
+  words: ['version'],
+  summary: 'show the version',
+  details: ['Of this program and of the runtime it runs on. Also as -v and --version.'],
+  flags: ['version'],
+  examples: [['gateway version', '']],
+  load: async () => (await import('./version.ts')).showVersion,
+}
+
+const help: Command = {
+  words: ['help'],
+  summary: 'show the help of a command',
+  details: ['The same as --help behind the command.'],
+  flags: [],
+  examples: [['gateway help keys create', '']],
+  // Answered before any command is loaded: it takes the words of a command and not one argument.
+  load: () => Promise.reject(new Error('help is shown by run')),
+}
+
+export const commands: readonly Command[] = [
+  start,
+  configCheck,
+  configInit,
+  keysCreate,
+  keysList,
+  keysShow,
+  keysSet,
+  keysRevoke,
+  models,
+  calls,
+  callsShow,
+  reload,
+  version,
+  help,
+]
+
+/** First words that mean nothing alone. */
+export const groups: Readonly<Record<string, string>> = {
+  config: 'the configuration file',
+  keys: 'keys and their limits',
+}

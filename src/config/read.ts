@@ -1,0 +1,71 @@
+// The bytes of a configuration file. Whatever is not readable text is refused before anybody parses it.
+import { readFileSync, statSync } from 'node:fs'
+import { parseConfig, type LoadedConfig } from './load.ts'
+import { ConfigurationError, refuseFile } from './problem.ts'
+import type { Environment } from './variables.ts'
+
+const BYTES_MAX = 1_048_576
+
+/** Throws a `ConfigurationError` for a file that cannot be read or is wrong. */
+export function readConfig(
+  file: string,
+  environment: Environment,
+  kinds?: readonly string[],
+): LoadedConfig {
+  const { bytes, mode } = readBytes(file)
+  return parseConfig({ file, mode, text: decodeConfig(file, bytes) }, environment, kinds)
+}
+
+function readBytes(file: string): { readonly bytes: Uint8Array; readonly mode: number } {
+  try {
+    const { mode, size } = statSync(file)
+    if (size > BYTES_MAX) return { bytes: new Uint8Array(size), mode }
+    return { bytes: readFileSync(file), mode }
+  } catch (thrown) {
+    throw new ConfigurationError(`${file} cannot be read: ${describeFailure(thrown)}`)
+  }
+}
+
+function describeFailure(thrown: unknown): string {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  if (code === 'ENOENT') return 'there is no such file. Correct the path.'
+  if (code === 'EISDIR') return 'it is a folder. Name the file in it.'
+  if (code === 'EACCES')
+    return 'this user may not read it. Change its owner or its permissions (`chmod 600` and `chown`).'
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** The text of a file, which must be UTF-8 and of a size that a person could have written. */
+export function decodeConfig(file: string, bytes: Uint8Array): string {
+  if (bytes.length > BYTES_MAX) {
+    const size = (bytes.length / BYTES_MAX).toFixed(1)
+    throw new ConfigurationError(
+      `${file} has ${size} MiB, and a configuration may have 1 MiB. Is it the right file?`,
+    )
+  }
+  const [first, second] = bytes
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    throw new ConfigurationError(`${file} is UTF-16 text. Save it as UTF-8 in your editor.`)
+  if (bytes.includes(0))
+    throw new ConfigurationError(`${file} is not a text file. Is it the right one?`)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    // The decoder does not say where, and that is what somebody has to know.
+    throw refuseFile(file, [
+      {
+        file,
+        line: findBadLine(bytes),
+        column: 1,
+        path: [],
+        message: 'this line holds a character that is not UTF-8: save the file as UTF-8',
+        excerpt: '',
+      },
+    ])
+  }
+}
+
+function findBadLine(bytes: Uint8Array): number {
+  const valid = new TextDecoder().decode(bytes).split('\uFFFD')[0] ?? ''
+  return valid.split('\n').length
+}

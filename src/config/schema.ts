@@ -1,0 +1,310 @@
+// The one description of the configuration file. Types, defaults, error text and the reference page all
+// come from here. Names are those of the file, so that nobody has to translate between file and code.
+import { z } from 'zod'
+import { ROOT_PREFIX } from '../core/ids.ts'
+import { Secret } from '../core/secret.ts'
+import { Price } from './price.ts'
+
+/** What the schema says about a field beside its type. */
+declare module 'zod' {
+  interface GlobalMeta {
+    /** Completes "write …". */
+    hint?: string
+    /** Its value is never shown. */
+    secret?: boolean
+  }
+}
+
+const ROOT_KEY_LENGTH_MIN = 32
+export const ROOT_KEY_RULE = `begin with ${ROOT_PREFIX} and have at least ${ROOT_KEY_LENGTH_MIN} printable characters, none of them a comma`
+
+export function isRootKey(text: string): boolean {
+  return (
+    text.startsWith(ROOT_PREFIX) &&
+    text.length >= ROOT_KEY_LENGTH_MIN &&
+    /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
+  )
+}
+
+/** An id that is safe in a path, a header, a log line and `<supplier>/<model>`. */
+const SupplierId = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/)
+  .meta({ hint: 'lower-case letters, digits, - and _, at most 64' })
+
+const ModelId = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w.:/@-]{0,199}$/)
+  .meta({ hint: 'letters, digits and . _ : / @ -, at most 200' })
+
+const Region = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/)
+  .transform((region) => (region.toLowerCase() === 'global' ? 'global' : region.toUpperCase()))
+  .meta({ hint: 'one region such as EU, or global where the supplier promises no place' })
+
+/** Stands in hints for the variable of the supplier at hand. */
+export const ANY_VARIABLE = '${SUPPLIER_API_KEY}'
+
+const CREDENTIAL_HINT = `a variable of the environment such as ${ANY_VARIABLE}`
+
+/** Text in the file, or `${NAME}` of the environment; never printed again. */
+const Credential = z
+  .string()
+  .refine((text) => text.trim() !== '', { message: `is empty: write ${CREDENTIAL_HINT}` })
+  .refine((text) => /^[\x21-\x7e]*$/.test(text.trim()), {
+    message:
+      'holds a space, a line break or a letter that no header can carry: copy the credential again, without quotes or `Bearer` in it',
+  })
+  .transform((text) => new Secret(text.trim()))
+  .meta({ hint: CREDENTIAL_HINT, secret: true })
+
+const RootKey = z
+  .string()
+  .refine(isRootKey, {
+    message: `must ${ROOT_KEY_RULE}; without a root_key one is made at the first start`,
+  })
+  .transform((text) => new Secret(text))
+  .meta({ hint: 'a variable of the environment such as ${MY_ROOT_KEY}', secret: true })
+
+const Seconds = z.number().positive().max(86_400).meta({ hint: 'a number of seconds' })
+const Mebibytes = z.number().positive().max(256).meta({ hint: 'a number of MiB' })
+const Tokens = z.int().positive().meta({ hint: 'a number of tokens' })
+
+const Timeouts = z
+  .strictObject({
+    total: Seconds.optional().describe(
+      'A call that is not streamed: from the first byte sent to the last received.',
+    ),
+    first_byte: Seconds.optional().describe('A stream: until the supplier answers at all.'),
+    first_content: Seconds.optional().describe(
+      'A stream: until the first content, thinking included.',
+    ),
+    idle: Seconds.optional().describe('A stream: the longest silence after the first content.'),
+  })
+  .meta({ hint: 'times by name, such as total: 300' })
+
+const FieldName = z.string().min(1).meta({ hint: 'the name of a field of the request' })
+
+const Quirks = z
+  .strictObject({
+    usage: z
+      .enum(['ask', 'always', 'never'])
+      .optional()
+      .describe('How a stream tells its usage: when asked, unasked, or not at all.'),
+    max_tokens_name: z
+      .enum(['max_tokens', 'max_completion_tokens'])
+      .optional()
+      .describe('The one name of the output limit that the supplier understands.'),
+    rename: z
+      .record(FieldName, FieldName)
+      .optional()
+      .describe('Fields of the request that the supplier calls by another name.')
+      .meta({ hint: 'one field a line with its other name, such as user: end_user' }),
+    drop: z
+      .array(FieldName)
+      .optional()
+      .describe('Fields of the request that the supplier refuses and that may be left out.')
+      .meta({ hint: 'a list such as [logit_bias, user]' }),
+    default: z
+      .record(FieldName, z.json())
+      .optional()
+      .describe('Fields that are added where the caller sends none.')
+      .meta({ hint: 'one field a line with its value, such as temperature: 0' }),
+    normalize: z
+      .boolean()
+      .optional()
+      .describe('Fill in what the answers of this supplier lack of the usual shape.'),
+  })
+  .meta({ hint: 'quirks by name, such as usage: always' })
+
+const SupplierModel = z
+  .strictObject({
+    as: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe("The supplier's own name for the model, or its deployment there.")
+      .meta({ hint: "the supplier's own name for the model" }),
+    price: Price.optional().describe(
+      'What this supplier asks, where the catalogue does not know it or you pay something else.',
+    ),
+    timeouts: Timeouts.optional().describe('For this model at this supplier.'),
+  })
+  .meta({ hint: 'as, price and timeouts on lines of their own below it, or nothing at all' })
+
+const Supplier = z
+  .strictObject({
+    kind: z
+      .string()
+      .min(1)
+      .describe('What it is: one of the known kinds, or the generic one.')
+      .meta({ hint: 'what the supplier is (docs/suppliers.md lists the kinds)' }),
+    origin: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Scheme, host and, where needed, port and path prefix. Most kinds know their own.')
+      .meta({ hint: 'an address such as https://models.example.com' }),
+    credential: Credential.optional().describe('What the supplier knows you by.'),
+    credentials: z
+      .array(Credential)
+      .min(1)
+      .max(16)
+      .optional()
+      .describe('Several, tried in this order.')
+      .meta({
+        hint: 'one credential a line, each after a dash, or `credential:` for a single one',
+      }),
+    region: Region.optional().describe(
+      'Where it runs the models. Without it: global, which no key that is locked to a region reaches.',
+    ),
+    allow_private: z
+      .boolean()
+      .default(false)
+      .describe('Allow plain http and addresses of private networks.'),
+    api_version: z
+      .string()
+      .regex(/^[\w.-]{1,32}$/)
+      .optional()
+      .describe('The version of its interface, for kinds that ask for one.')
+      .meta({ hint: 'a version such as 2024-10-21' }),
+    models: z
+      .record(ModelId, SupplierModel.nullable())
+      .optional()
+      .describe('What it serves. Without it: all that the catalogue lists for its kind.')
+      .meta({ hint: 'one model a line, each id followed by a colon' }),
+    timeouts: Timeouts.optional().describe('For all of its models.'),
+    quirks: Quirks.optional().describe('Where it departs from the language that it speaks.'),
+  })
+  .refine((value) => value.credential === undefined || value.credentials === undefined, {
+    path: ['credentials'],
+    message: 'stands beside credential: keep credential for one, or credentials for several',
+    when: ({ value }) => isMapping(value),
+  })
+  .meta({ hint: 'its fields below it, indented by two more spaces, kind first' })
+
+const Model = z
+  .strictObject({
+    owned_by: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('Who made it, as the model listing shows.')
+      .meta({ hint: "the maker's name" }),
+    kind: z
+      .enum(['chat', 'embedding', 'rerank', 'transcription', 'speech'])
+      .optional()
+      .describe('What it does. Without it, for a model the catalogue does not know: chat.'),
+    context_window: Tokens.optional().describe('How many tokens fit in, input and output.'),
+    output_ceiling: Tokens.optional().describe('The most output tokens of one answer.'),
+    capabilities: z
+      .array(z.enum(['tools', 'images', 'audio', 'json', 'reasoning']))
+      .optional()
+      .describe('What it can do beside text.')
+      .meta({ hint: 'a list such as [tools, images]' }),
+    price: Price.optional().describe('What it costs, unless its supplier says something else.'),
+    timeouts: Timeouts.optional().describe('For this model at every supplier.'),
+  })
+  .meta({ hint: 'its fields on lines of their own below it, such as context_window: 128000' })
+
+const Listen = z
+  .strictObject({
+    host: z
+      .string()
+      .min(1)
+      .default('127.0.0.1')
+      .describe('The address to listen on; 0.0.0.0 is every address of the machine.')
+      .meta({ hint: 'an address such as 0.0.0.0' }),
+    port: z.int().min(0).max(65_535).default(8080).describe('0 takes any free port.'),
+  })
+  .meta({ hint: 'host: and port: on lines of their own below it' })
+
+const Limits = z
+  .strictObject({
+    body_mib: Mebibytes.default(32).describe('The largest request body.'),
+    answer_mib: Mebibytes.default(32).describe('The largest answer that is not streamed.'),
+    attempts: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(3)
+      .describe('How many suppliers are asked at most for one call.'),
+    keep_alive: Seconds.default(15).describe(
+      'Silence after which a waiting caller gets a sign of life.',
+    ),
+    stall: Seconds.default(60).describe(
+      'How long a caller may stop reading a stream before it counts as gone.',
+    ),
+    drain: Seconds.default(120).describe('How long running calls may go on after a SIGTERM.'),
+  })
+  .meta({ hint: 'limits by name, such as attempts: 3' })
+
+const Defaults = z
+  .strictObject({
+    timeouts: z
+      .strictObject({
+        total: Seconds.default(600).describe('A call that is not streamed, from start to end.'),
+        first_byte: Seconds.default(30).describe('A stream: until the supplier answers at all.'),
+        first_content: Seconds.default(300).describe(
+          'A stream: until the first content, thinking included.',
+        ),
+        idle: Seconds.default(120).describe('A stream: the longest silence after that.'),
+      })
+      .meta({ hint: 'times by name, such as total: 300' })
+      .prefault({})
+      .describe('For every model that has none of its own.'),
+  })
+  .meta({ hint: 'timeouts: and the times below it' })
+
+export const ConfigSchema = z.strictObject({
+  listen: Listen.prefault({}).describe('Where the gateway listens.'),
+  data: z
+    .string()
+    .min(1)
+    .refine((folder) => !/^~(?:\/|$)/.test(folder), {
+      message: 'begins with ~, which only a shell understands: write ${HOME} in its place',
+    })
+    .default('data')
+    .describe('The folder of the database. In the file it is relative to the file.')
+    .meta({ hint: 'a folder such as ./data' }),
+  root_key: RootKey.optional().describe(
+    `The root admin key. Without it: made and shown at the first start. It must ${ROOT_KEY_RULE}.`,
+  ),
+  discover: z
+    .boolean()
+    .default(false)
+    .describe('Also take suppliers whose usual variable is set in the environment.'),
+  demo: z
+    .boolean()
+    .optional()
+    .describe('The demo suppliers. Without it: on while there is no other supplier.'),
+  models_shape: z
+    .enum(['auto', 'array', 'list'])
+    .default('auto')
+    .describe('GET /v1/models: an array, a list object, or what the client at hand reads.'),
+  suppliers: z
+    .record(SupplierId, Supplier)
+    .default({})
+    .describe('Who runs the models, by a name of your own. The order is the order of attempts.')
+    .meta({ hint: 'each supplier under a name of its own, followed by a colon' }),
+  models: z
+    .record(ModelId, Model)
+    .default({})
+    .describe('What you know better than the catalogue about a model, or it does not know at all.')
+    .meta({ hint: 'one model a line, each id followed by a colon, and its fields below it' }),
+  limits: Limits.prefault({}).describe('Sizes, times and numbers that no call may exceed.'),
+  defaults: Defaults.prefault({}).describe('What holds where nothing else is said.'),
+})
+
+function isMapping(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export type Config = Readonly<z.output<typeof ConfigSchema>>
+export type SupplierConfig = Config['suppliers'][string]
+export type ModelConfig = Config['models'][string]
+export type PriceConfig = z.output<typeof Price>
+export type TimeoutsConfig = z.output<typeof Timeouts>

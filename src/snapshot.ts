@@ -1,0 +1,121 @@
+// What a configuration makes of suppliers, routes and limits. A snapshot is built whole or not at all and
+// never changed: a new configuration makes another one, and calls that run keep theirs.
+import { catalogue } from './catalog/index.ts'
+import { overrideCatalogue } from './catalog/merge.ts'
+import type { Settings } from './config/environment.ts'
+import { ConfigFault } from './config/fault.ts'
+import type { Config } from './config/schema.ts'
+import { hashSecret } from './core/ids.ts'
+import { openaiChat } from './dialects/openai-chat/index.ts'
+import { DEFAULT_LIMITS, type Limits, type Plant } from './pipeline/call.ts'
+import { configureSuppliers } from './suppliers/configured.ts'
+import { connect } from './suppliers/connect.ts'
+import { discoverSuppliers } from './suppliers/discovered.ts'
+import { kinds } from './suppliers/index.ts'
+import { withTimeouts } from './suppliers/models.ts'
+import { buildRoutes } from './suppliers/routes.ts'
+import type { Supplier } from './suppliers/supplier.ts'
+import type { Upstream } from './upstream/client.ts'
+
+export interface Snapshot extends Pick<Plant, 'routes' | 'limits' | 'modelsShape'> {
+  readonly config: Config
+  readonly suppliers: readonly Supplier[]
+  /** By all that makes a connection what it is, so that an unchanged supplier keeps its open ones. */
+  readonly upstreams: ReadonlyMap<string, Upstream>
+}
+
+/** What a snapshot is made of beside the configuration itself. */
+export interface SnapshotParts {
+  readonly settings: Settings
+  /** Suppliers that no configuration names. */
+  readonly suppliers: readonly Supplier[]
+  /** Limits that outrank the configuration's. */
+  readonly limits: Partial<Limits>
+  /** Milliseconds that never jump. */
+  readonly now: () => number
+  /** Asked only when the demo is to be on. */
+  readonly demo: () => readonly Supplier[]
+}
+
+/** Throws a `ConfigurationError` where the configuration asks for something that cannot be. */
+export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot {
+  const { config } = parts.settings
+  const found = [...parts.suppliers, ...findSuppliers(parts.settings)]
+  const isDemo = config.demo ?? found.length === 0
+  const suppliers = isDemo ? [...found, ...parts.demo()] : found
+  const limits = { ...limitsOf(config), ...parts.limits }
+  const upstreams = new Map<string, Upstream>()
+  const open = (supplier: Supplier): Upstream =>
+    connect(supplier, { now: parts.now, usesProxy: hasProxy(parts.settings) })
+  const upstreamOf = (supplier: Supplier): Upstream => {
+    const key = connectionOf(supplier)
+    const upstream = upstreams.get(key) ?? before?.upstreams.get(key) ?? open(supplier)
+    upstreams.set(key, upstream)
+    return upstream
+  }
+  for (const supplier of suppliers) upstreamOf(supplier)
+  return {
+    config,
+    suppliers,
+    upstreams,
+    limits,
+    routes: buildRoutes({ suppliers, upstreamOf, timeouts: limits }),
+    modelsShape: config.models_shape,
+  }
+}
+
+/** Those of the file in its order, then those of the environment that the file does not name. */
+export function findSuppliers(settings: Settings): readonly Supplier[] {
+  const { config, lookup } = settings
+  const faults: ConfigFault[] = []
+  // What is wrong in one place must not hide what is wrong in the next.
+  const collect = <Found>(find: () => Found, otherwise: Found): Found => {
+    try {
+      return find()
+    } catch (thrown) {
+      if (!(thrown instanceof ConfigFault)) throw thrown
+      faults.push(thrown)
+      return otherwise
+    }
+  }
+  const models = collect(() => overrideCatalogue(catalogue, config.models), catalogue)
+  const parts = { catalogue: models, dialect: openaiChat }
+  const configured = Object.entries(config.suppliers).flatMap(([id, supplier]) =>
+    collect(() => configureSuppliers({ ...config, suppliers: { [id]: supplier } }, parts), []),
+  )
+  if (faults.length > 0) throw settings.refuse(faults)
+  if (!config.discover) return configured
+  const known = new Set(configured.map(({ id }) => id))
+  const discovered = discoverSuppliers(kinds, lookup, models, openaiChat)
+    .filter(({ id }) => !known.has(id))
+    .map((supplier) => withTimeouts(supplier, config.models))
+  return [...configured, ...discovered]
+}
+
+/** The runtime sends requests through a proxy that is named so, and the proxy looks names up itself. */
+function hasProxy({ lookup }: Settings): boolean {
+  const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']
+  return names.some((name) => Boolean(lookup(name)))
+}
+
+const MEBIBYTE = 1_048_576
+
+function limitsOf({ limits, defaults: { timeouts } }: Config): Limits {
+  return {
+    ...DEFAULT_LIMITS,
+    unaryMs: timeouts.total * 1000,
+    firstByteMs: timeouts.first_byte * 1000,
+    firstContentMs: timeouts.first_content * 1000,
+    idleMs: timeouts.idle * 1000,
+    stallMs: limits.stall * 1000,
+    keepAliveMs: limits.keep_alive * 1000,
+    bodyBytesMax: limits.body_mib * MEBIBYTE,
+    answerBytesMax: limits.answer_mib * MEBIBYTE,
+    attemptsMax: limits.attempts,
+  }
+}
+
+function connectionOf({ id, origin, credential, signature, allowPrivate }: Supplier): string {
+  const secret = credential === undefined ? '' : hashSecret(credential.reveal())
+  return JSON.stringify([id, origin, signature, allowPrivate, secret])
+}

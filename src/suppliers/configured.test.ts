@@ -1,0 +1,331 @@
+// What a file makes of suppliers: addresses, accounts, models, prices and times; and for whatever cannot
+// be, the place in the file and a sentence that says what to write.
+import { describe, expect, it } from 'bun:test'
+import { assembleCatalogue } from '../catalog/index.ts'
+import { overrideCatalogue } from '../catalog/merge.ts'
+import type { ModelRow } from '../catalog/model.ts'
+import { FREE } from '../catalog/price.ts'
+import { ConfigFault } from '../config/fault.ts'
+import { ConfigSchema } from '../config/schema.ts'
+import { toPicoUsd } from '../core/money.ts'
+import { openaiChat } from '../dialects/openai-chat/index.ts'
+import { configureSuppliers } from './configured.ts'
+import type { Supplier } from './supplier.ts'
+
+const ROW: Omit<ModelRow, 'id' | 'suppliers'> = {
+  ownedBy: 'maker',
+  kind: 'chat',
+  contextWindow: 1000,
+  outputCeiling: 100,
+  capabilities: [],
+  price: { input: '1', output: '2' },
+  priced: { source: 'https://example.com/', date: '2026-01-01' },
+}
+const CATALOGUE = assembleCatalogue([
+  {
+    ...ROW,
+    id: 'large',
+    suppliers: {
+      openai: { as: 'large-2026', uplift: { EU: 10 } },
+      azure: 'large',
+      mistral: { as: 'big', price: { input: '3', output: '4' } },
+    },
+  },
+  { ...ROW, id: 'small', suppliers: { openai: 'small' } },
+  { ...ROW, id: 'numbers', kind: 'embedding', suppliers: { openai: 'numbers' } },
+])
+
+function configure(suppliers: object, models: object = {}): readonly Supplier[] {
+  const config = ConfigSchema.parse({ suppliers, models })
+  const catalogue = overrideCatalogue(CATALOGUE, config.models)
+  return configureSuppliers(config, { catalogue, dialect: openaiChat })
+}
+
+function configureOne(supplier: object, models: object = {}): Supplier {
+  const [found, ...others] = configure({ mine: supplier }, models)
+  if (found === undefined || others.length > 0) throw new Error('not one supplier')
+  return found
+}
+
+/** The fault of a supplier called `mine`: its place below it, and its sentence. */
+function faultOf(supplier: object, models: object = {}): { place: string; message: string } {
+  try {
+    configureOne(supplier, models)
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigFault)) throw thrown
+    expect(thrown.path.slice(0, 2)).toEqual(['suppliers', 'mine'])
+    return { place: thrown.path.slice(2).join('.'), message: thrown.message }
+  }
+  throw new Error('there was no fault')
+}
+
+const OPENAI = { kind: 'openai', credential: 'sk-test' }
+const AZURE = {
+  kind: 'azure',
+  origin: 'https://mine.openai.azure.com',
+  api_version: 'v1',
+  credential: 'az-test',
+  models: { large: { as: 'my deployment' } },
+}
+const GENERIC = { kind: 'openai-compatible', origin: 'http://gpu:8000/v1', allow_private: true }
+const price = (input: number, output: number) => [
+  { from: 0, price: { input: toPicoUsd(input), output: toPicoUsd(output) } },
+]
+
+describe('a supplier of a known kind', () => {
+  it('is whole with a credential alone', () => {
+    const supplier = configureOne(OPENAI)
+    expect(supplier).toMatchObject({
+      id: 'mine',
+      origin: 'https://api.openai.com',
+      region: 'global',
+      signature: 'bearer',
+      services: [{ dialect: openaiChat, path: '/v1/chat/completions' }],
+      quirks: { usage: 'ask', maxTokensName: 'max_completion_tokens' },
+      timeouts: {},
+      anyModel: undefined,
+      allowPrivate: false,
+    })
+    expect(supplier.credential?.reveal()).toBe('sk-test')
+    expect(Bun.inspect(supplier, { depth: 20 })).not.toContain('sk-test')
+  })
+
+  it('serves the chat models that the catalogue lists for it', () => {
+    expect([...configureOne(OPENAI).models]).toEqual([
+      ['large', { as: 'large-2026', prices: price(1_000_000, 2_000_000), ownedBy: 'maker' }],
+      ['small', { as: 'small', prices: price(1_000_000, 2_000_000), ownedBy: 'maker' }],
+    ] as never)
+  })
+
+  it('goes to the address of its region and costs what it costs there', () => {
+    const supplier = configureOne({ ...OPENAI, region: 'eu' })
+    expect(supplier.region).toBe('EU')
+    expect(supplier.origin).toBe('https://eu.api.openai.com')
+    expect(supplier.models.get('large')?.prices).toEqual(price(1_100_000, 2_200_000) as never)
+    expect(supplier.models.get('small')?.prices).toEqual(price(1_000_000, 2_000_000) as never)
+  })
+
+  it('stays in a region of which only the operator knows the address', () => {
+    const origin = 'https://de.example.com'
+    expect(configureOne({ ...OPENAI, region: 'DE', origin })).toMatchObject({
+      region: 'DE',
+      origin,
+    })
+  })
+
+  it('stands once for each credential, in their order', () => {
+    const suppliers = configure({ a: { kind: 'openai', credentials: ['one', 'two'] }, b: OPENAI })
+    expect(suppliers.map(({ id, credential }) => [id, credential?.reveal()])).toEqual([
+      ['a', 'one'],
+      ['a', 'two'],
+      ['b', 'sk-test'],
+    ])
+  })
+
+  it('keeps the order of the file', () => {
+    const suppliers = configure({ zeta: OPENAI, alpha: OPENAI, '0': OPENAI })
+    // A name that is a number comes first in every mapping of the language.
+    expect(suppliers.map(({ id }) => id)).toEqual(['0', 'zeta', 'alpha'])
+  })
+})
+
+describe('the path of a service', () => {
+  it.each([
+    ['openai', 'https://proxy.example.com', '/v1/chat/completions'],
+    ['openai', 'https://proxy.example.com/v1', '/v1/chat/completions'],
+    ['openai', 'https://proxy.example.com/openai', '/openai/v1/chat/completions'],
+    ['openai', 'https://proxy.example.com/openai/v1/', '/openai/v1/chat/completions'],
+    ['openai', 'https://proxy.example.com/api/v3', '/api/v3/chat/completions'],
+    ['groq', 'https://api.groq.com/openai/v1', '/openai/v1/chat/completions'],
+    ['deepseek', 'https://api.deepseek.com/v1', '/v1/chat/completions'],
+    [
+      'gemini',
+      'https://generativelanguage.googleapis.com/v1beta/openai',
+      '/v1beta/openai/chat/completions',
+    ],
+  ])('of %s at %s is %s', (kind, origin, path) => {
+    const supplier = configureOne({ ...OPENAI, kind, origin, models: { m: { price: 'free' } } })
+    expect(supplier.services.map((service) => service.path)).toEqual([path])
+    expect(supplier.origin).toBe(new URL(origin).origin)
+  })
+})
+
+describe('a supplier with models of its own', () => {
+  it('knows a model as the catalogue does, but for what the file says', () => {
+    const models = { large: null, small: { as: 'tiny', price: { input: 5, output: 6 } } }
+    expect([...configureOne({ ...OPENAI, models }).models]).toEqual([
+      ['large', { as: 'large-2026', prices: price(1_000_000, 2_000_000), ownedBy: 'maker' }],
+      ['small', { as: 'tiny', prices: price(5_000_000, 6_000_000), ownedBy: 'maker' }],
+    ] as never)
+  })
+
+  it('serves a model that nobody else knows at the price of the file', () => {
+    const supplier = configureOne({ ...OPENAI, models: { own: { price: 'free' } } })
+    expect(supplier.models.get('own')).toEqual({ as: 'own', prices: FREE, ownedBy: 'mine' })
+  })
+
+  it('takes a price that the file states for all', () => {
+    const models = { own: { owned_by: 'us', price: { input: 7, output: 8 } } }
+    const supplier = configureOne({ ...GENERIC, models: { own: null } }, models)
+    expect(supplier.models.get('own')).toMatchObject({
+      prices: price(7_000_000, 8_000_000),
+      ownedBy: 'us',
+    })
+  })
+
+  it.each([
+    ['a model that nobody knows', { own: null }],
+    ['a model that others serve', { small: {} }],
+  ])('does not serve %s without a price', (_, models) => {
+    const { place, message } = faultOf({ ...GENERIC, models })
+    expect(place).toBe(`models.${Object.keys(models)[0]}.price`)
+    expect(message).toContain('price: free')
+  })
+
+  it('does not serve what no service offers', () => {
+    const { place, message } = faultOf({ ...OPENAI, models: { numbers: null } })
+    expect(place).toBe('models.numbers')
+    expect(message).toContain('embedding')
+  })
+
+  it('has times for itself, for a model and for a model there', () => {
+    const supplier = configureOne(
+      {
+        ...OPENAI,
+        timeouts: { total: 60, first_byte: 0.5 },
+        models: { large: { timeouts: { idle: 3 } }, small: null },
+      },
+      { large: { timeouts: { total: 900, idle: 4 } } },
+    )
+    expect(supplier.timeouts).toEqual({ unaryMs: 60_000, firstByteMs: 500 })
+    expect(supplier.models.get('large')?.timeouts).toEqual({ unaryMs: 900_000, idleMs: 3000 })
+    expect(supplier.models.get('small')).not.toHaveProperty('timeouts')
+  })
+})
+
+describe('azure', () => {
+  it('speaks of deployments in its present interface', () => {
+    const supplier = configureOne(AZURE)
+    expect(supplier).toMatchObject({
+      origin: 'https://mine.openai.azure.com',
+      signature: 'api-key',
+      services: [{ path: '/openai/v1/chat/completions' }],
+      quirks: { usage: 'ask', maxTokensName: 'max_completion_tokens' },
+    })
+    expect(supplier.models.get('large')?.as).toBe('my deployment')
+  })
+
+  it('has the deployment in the path of a dated version', () => {
+    const supplier = configureOne({ ...AZURE, api_version: '2024-10-21' })
+    expect(supplier.services[0]?.path).toBe(
+      '/openai/deployments/{model}/chat/completions?api-version=2024-10-21',
+    )
+    expect(supplier.quirks).toEqual({ usage: 'ask' })
+  })
+
+  it.each([
+    ['no version', { api_version: undefined }, 'api_version', 'v1'],
+    ['one that tells no usage', { api_version: '2024-06-01' }, 'api_version', 'too old'],
+    ['a word', { api_version: 'latest' }, 'api_version', 'v1'],
+    ['no address', { origin: undefined }, 'origin', 'write yours'],
+    ['no credential', { credential: undefined }, 'credential', '${AZURE_OPENAI_API_KEY}'],
+    ['no models', { models: undefined }, 'models', 'set up by you'],
+  ])('is refused with %s', (_, changes, place, words) => {
+    const fault = faultOf({ ...AZURE, ...changes })
+    expect(fault.place).toBe(place)
+    expect(fault.message).toContain(words)
+  })
+})
+
+describe('a server of one’s own', () => {
+  it('is free for any model, and needs no credential', () => {
+    expect(configureOne(GENERIC)).toMatchObject({
+      origin: 'http://gpu:8000',
+      services: [{ path: '/v1/chat/completions' }],
+      credential: undefined,
+      anyModel: FREE,
+      allowPrivate: true,
+    })
+    expect(configureOne({ kind: 'ollama', region: 'EU' })).toMatchObject({
+      origin: 'http://127.0.0.1:11434',
+      region: 'EU',
+      anyModel: FREE,
+      allowPrivate: true,
+    })
+  })
+
+  it('serves what is listed where anything is', () => {
+    const models = { own: { price: 'free' } }
+    expect(configureOne({ ...GENERIC, models }).anyModel).toBeUndefined()
+    expect(configureOne({ kind: 'ollama', models }).anyModel).toBeUndefined()
+  })
+
+  it('that is not at hand names its models, because none is free by itself', () => {
+    const { place } = faultOf({ kind: 'openai-compatible', origin: 'https://models.example.com' })
+    expect(place).toBe('models')
+  })
+})
+
+describe('quirks of the file', () => {
+  const MISTRAL = { kind: 'mistral', credential: 'm' }
+
+  it('stand above those of the kind, and what is dropped adds up', () => {
+    const quirks = {
+      usage: 'ask',
+      max_tokens_name: 'max_completion_tokens',
+      drop: ['store', 'x'],
+      rename: { stop: 'end' },
+      default: { safe_prompt: true },
+      normalize: true,
+    }
+    expect(configureOne({ ...MISTRAL, quirks }).quirks).toEqual({
+      usage: 'ask',
+      maxTokensName: 'max_completion_tokens',
+      drop: ['store', 'user', 'x'],
+      rename: { seed: 'random_seed', stop: 'end' },
+      default: { safe_prompt: true },
+      normalize: true,
+    })
+  })
+
+  it('leave the kind alone where they say nothing', () => {
+    expect(configureOne({ ...MISTRAL, quirks: {} }).quirks).toEqual(configureOne(MISTRAL).quirks)
+  })
+
+  it.each([
+    [{ drop: ['user', 'messages'] }, 'quirks.drop.1'],
+    [{ rename: { x: 'model' } }, 'quirks.rename.x'],
+    [{ default: { stream: true } }, 'quirks.default.stream'],
+    // The kind itself calls the seed by another name.
+    [{ drop: ['seed'] }, 'quirks.rename.seed'],
+  ])('that touch what the gateway reads are refused: %j', (quirks, place) => {
+    expect(faultOf({ ...MISTRAL, quirks }).place).toBe(place)
+  })
+})
+
+describe('a supplier that cannot be', () => {
+  it.each([
+    [{ kind: 'opnai', credential: 'x' }, 'kind', 'did you mean openai'],
+    [{ kind: 'somebody' }, 'kind', 'openai-compatible is for any other'],
+    [{ kind: 'openai' }, 'credential', '${OPENAI_API_KEY}'],
+    [{ ...OPENAI, region: 'ZZ' }, 'region', 'EU, US, AE'],
+    [{ kind: 'groq', credential: 'x', region: 'EU' }, 'region', 'add origin:'],
+    [{ ...OPENAI, api_version: 'v1' }, 'api_version', 'remove it'],
+    [{ ...OPENAI, origin: 'http://10.0.0.1' }, 'origin', 'allow_private: true'],
+    [{ ...OPENAI, origin: 'https://user:hush@example.com' }, 'origin', 'credential'],
+    [{ ...GENERIC, origin: 'http://169.254.169.254' }, 'origin', 'credentials of the machine'],
+    [
+      { ...GENERIC, origin: 'http://gpu/v1/chat/completions' },
+      'origin',
+      'before /chat/completions',
+    ],
+    [{ ...GENERIC, origin: undefined }, 'origin', 'write yours'],
+    [{ kind: 'nebius', credential: 'x' }, 'models', 'lists no chat model'],
+    [{ ...OPENAI, models: {} }, 'models', 'is empty'],
+  ])('%j is told where and why', (supplier, place, words) => {
+    const fault = faultOf(supplier)
+    expect(fault.place).toBe(place)
+    expect(fault.message).toContain(words)
+    expect(fault.message).not.toContain('hush')
+  })
+})

@@ -1,0 +1,194 @@
+// Suppliers of the configuration: a kind, an account, and what the operator knows better. Pure; whatever
+// cannot be is a fault with its place in the file and what to write instead.
+import type { CatalogueModel } from '../catalog/model.ts'
+import { FREE } from '../catalog/price.ts'
+import { ConfigFault, type ConfigPath } from '../config/fault.ts'
+import { findClosest } from '../config/names.ts'
+import type { Config, SupplierConfig } from '../config/schema.ts'
+import type { Secret } from '../core/secret.ts'
+import type { Dialect, QuirkFault, Quirks } from '../dialects/dialect.ts'
+import { checkOrigin, type Origin } from '../upstream/address.ts'
+import { kindIds, kinds } from './index.ts'
+import type { Kind, KindVersion } from './kind.ts'
+import { findRoutes, toTimeouts } from './models.ts'
+import type { Supplier } from './supplier.ts'
+
+export interface ConfigureParts {
+  readonly catalogue: readonly CatalogueModel[]
+  /** The language of the chat service, the one that all kinds have. */
+  readonly dialect: Dialect
+}
+
+/** In the order of the file; one with several credentials once for each of them. Throws a `ConfigFault`. */
+export function configureSuppliers(config: Config, parts: ConfigureParts): readonly Supplier[] {
+  return Object.entries(config.suppliers).flatMap(([id, supplier]) =>
+    configure({ id, config: supplier, path: ['suppliers', id] }, config.models, parts),
+  )
+}
+
+interface Entry {
+  readonly id: string
+  readonly config: SupplierConfig
+  readonly path: ConfigPath
+}
+
+function configure(
+  entry: Entry,
+  models: Config['models'],
+  { catalogue, dialect }: ConfigureParts,
+): readonly Supplier[] {
+  const { id, config, path } = entry
+  const kind = findKind(entry)
+  const version = findVersion(kind, entry)
+  const address = findAddress(kind, entry)
+  const region = config.region ?? 'global'
+  const allowPrivate = isPrivateAllowed(kind, config)
+  const isOwn = kind.isLocal === true || (kind.isGeneric === true && allowPrivate)
+  const isOpen = isOwn && config.models === undefined
+  const routes = findRoutes({ id, kind, config, path, region, models, catalogue })
+  if (routes.size === 0 && !isOpen) throw noModels(kind, entry)
+  const supplier = {
+    id,
+    origin: address.origin,
+    region,
+    signature: kind.signature,
+    services: [{ dialect, path: joinPath(address.prefix, version.path) }],
+    quirks: mergeQuirks(version.quirks, entry, dialect),
+    timeouts: toTimeouts(config.timeouts),
+    models: routes,
+    anyModel: isOpen ? FREE : undefined,
+    allowPrivate,
+  }
+  return findCredentials(kind, entry).map((credential) => ({ ...supplier, credential }))
+}
+
+function findKind({ config, path }: Entry): Kind {
+  const kind = kinds.find(({ id }) => id === config.kind)
+  if (kind !== undefined) return kind
+  const closest = findClosest(config.kind, kindIds)
+  const hint = closest === undefined ? '' : ` (did you mean ${closest}?)`
+  throw new ConfigFault(
+    [...path, 'kind'],
+    `is no known kind${hint}: write one of ${kindIds.join(', ')}; openai-compatible is for any other server of that language`,
+  )
+}
+
+function findVersion(kind: Kind, { config, path }: Entry): KindVersion {
+  const place = [...path, 'api_version']
+  if (kind.versionOf === undefined) {
+    if (config.api_version === undefined) return kind
+    throw new ConfigFault(place, `is nothing that ${kind.id} asks for: remove it`)
+  }
+  const version = kind.versionOf(config.api_version)
+  if ('reason' in version) throw new ConfigFault(place, version.reason)
+  return version
+}
+
+function isPrivateAllowed(kind: Kind, config: SupplierConfig): boolean {
+  return config.allow_private || kind.isLocal === true
+}
+
+function findAddress(kind: Kind, entry: Entry): Origin {
+  const { config, path } = entry
+  const origin = config.origin ?? findOrigin(kind, entry)
+  const checked = checkOrigin(origin, { allowPrivate: isPrivateAllowed(kind, config) })
+  if ('reason' in checked) throw new ConfigFault([...path, 'origin'], checked.reason)
+  if (/\/(?:chat\/)?completions$/.test(checked.prefix))
+    throw new ConfigFault(
+      [...path, 'origin'],
+      'ends in the path of a service: write the part before /chat/completions',
+    )
+  return checked
+}
+
+/** The address that the kind itself has for the region. */
+function findOrigin(kind: Kind, { config, path }: Entry): string {
+  const { region = 'global' } = config
+  if (kind.origin === undefined)
+    throw new ConfigFault(
+      [...path, 'origin'],
+      `is missing: ${kind.id} has another address for everybody; write yours`,
+    )
+  // One's own server stands where its operator says it does.
+  if (region === 'global' || kind.isLocal === true) return kind.origin
+  const regional = kind.regions?.[region]
+  if (regional !== undefined) return regional
+  const known = Object.keys(kind.regions ?? {})
+  const there =
+    known.length === 0
+      ? `${kind.id} promises no region at its usual address`
+      : `${kind.id} has an address for ${known.join(', ')}`
+  throw new ConfigFault(
+    [...path, 'region'],
+    `is ${region}, and ${there}: remove it, or add origin: with an address of which you know that it stays in ${region}`,
+  )
+}
+
+/** A base address as SDKs have it takes the place of what the kind's path begins with. */
+function joinPath(prefix: string, path: string): string {
+  if (prefix === '' || path.startsWith(`${prefix}/`)) return path
+  const isVersioned = /\/v\d+\w*$/.test(prefix) && path.startsWith('/v1/')
+  return prefix + (isVersioned ? path.slice('/v1'.length) : path)
+}
+
+function findCredentials(kind: Kind, { config, path }: Entry): readonly (Secret | undefined)[] {
+  const given = config.credentials ?? (config.credential === undefined ? [] : [config.credential])
+  if (given.length > 0) return given
+  if (kind.isLocal === true || kind.isGeneric === true) return [undefined]
+  throw new ConfigFault(
+    [...path, 'credential'],
+    `is missing: write \${${kind.environment[0]}} and set that variable, or the name of another one`,
+  )
+}
+
+/** What the operator says of a field outranks the kind; what is dropped adds up. */
+function mergeQuirks(own: Quirks, { config, path }: Entry, dialect: Dialect): Quirks {
+  if (config.quirks === undefined) return own
+  const said = readQuirks(config.quirks)
+  const drop = [...new Set([...(own.drop ?? []), ...(said.drop ?? [])])]
+  const rename = { ...own.rename, ...said.rename }
+  const merged: Quirks = {
+    ...own,
+    ...said,
+    ...(drop.length > 0 && { drop }),
+    ...(Object.keys(rename).length > 0 && { rename }),
+  }
+  // First as the file has it, so that a place in a list is the file's.
+  const findFault = (quirks: Quirks): QuirkFault | undefined => dialect.relay.findFault?.(quirks)
+  const fault = findFault({ usage: own.usage, ...said }) ?? findFault(merged)
+  if (fault === undefined) return merged
+  throw new ConfigFault([...path, 'quirks', ...fault.path], fault.message)
+}
+
+/** The file's names for quirks are ours but for one. */
+function readQuirks(given: NonNullable<SupplierConfig['quirks']>): Partial<Quirks> {
+  const {
+    usage,
+    max_tokens_name: maxTokensName,
+    normalize,
+    drop,
+    rename,
+    default: defaults,
+  } = given
+  return {
+    ...(usage !== undefined && { usage }),
+    ...(maxTokensName !== undefined && { maxTokensName }),
+    ...(normalize !== undefined && { normalize }),
+    ...(drop !== undefined && { drop }),
+    ...(rename !== undefined && { rename }),
+    ...(defaults !== undefined && { default: defaults }),
+  }
+}
+
+function noModels({ id, servesOwn }: Kind, { config, path }: Entry): ConfigFault {
+  if (config.models !== undefined)
+    return new ConfigFault([...path, 'models'], 'is empty: name the models that are served there')
+  const why =
+    servesOwn === true
+      ? `what ${id} serves is set up by you`
+      : `the catalogue lists no chat model for ${id}`
+  return new ConfigFault(
+    [...path, 'models'],
+    `is missing: ${why}, so name each model, and its price where the catalogue does not know it`,
+  )
+}

@@ -1,0 +1,97 @@
+// Suppliers of the environment: whoever has the usual variable set has the supplier. Pure: what is set is
+// looked up, never read here.
+import type { CatalogueModel } from '../catalog/model.ts'
+import { FREE } from '../catalog/price.ts'
+import { Secret } from '../core/secret.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { Kind } from './kind.ts'
+import type { ModelRoute, Supplier } from './supplier.ts'
+
+const LOCAL_PORT = 11_434
+
+/** Suppliers whose variable is set. Throws on a local address that is none, without quoting it. */
+export function discoverSuppliers(
+  kinds: readonly Kind[],
+  lookup: (name: string) => string | undefined,
+  catalogue: readonly CatalogueModel[],
+  dialect: Dialect,
+): readonly Supplier[] {
+  return kinds.flatMap((kind) => {
+    const found = kind.origin === undefined ? undefined : findVariable(kind.environment, lookup)
+    if (found === undefined) return []
+    const isLocal = kind.isLocal === true
+    const address = isLocal ? readLocalAddress(found.name, found.value) : undefined
+    return {
+      id: kind.id,
+      origin: address?.origin ?? kind.origin!,
+      region: 'global',
+      credential: isLocal ? undefined : new Secret(found.value),
+      signature: kind.signature,
+      services: [{ dialect, path: (address?.prefix ?? '') + kind.path }],
+      quirks: kind.quirks,
+      timeouts: {},
+      models: findRoutes(kind.id, catalogue),
+      anyModel: isLocal ? FREE : undefined,
+      allowPrivate: isLocal,
+    }
+  })
+}
+
+interface Variable {
+  readonly name: string
+  readonly value: string
+}
+
+/** Trimmed, because a key read from a file often ends in a line break that no header may carry. */
+function findVariable(
+  names: readonly string[],
+  lookup: (name: string) => string | undefined,
+): Variable | undefined {
+  for (const name of names) {
+    const value = lookup(name)?.trim()
+    if (value) return { name, value }
+  }
+  return undefined
+}
+
+/** What the one service of a supplier can serve. */
+function findRoutes(
+  kind: string,
+  catalogue: readonly CatalogueModel[],
+): ReadonlyMap<string, ModelRoute> {
+  const routes = new Map<string, ModelRoute>()
+  for (const model of catalogue) {
+    const route = model.suppliers.get(kind)
+    if (route === undefined || model.kind !== 'chat') continue
+    routes.set(model.id, { as: route.as, prices: route.prices, ownedBy: model.ownedBy })
+  }
+  return routes
+}
+
+interface LocalAddress {
+  readonly origin: string
+  readonly prefix: string
+}
+
+/**
+ * Reads `host`, `host:port`, `:port` or a URL. A URL without a port means its scheme's own, as the
+ * server itself reads the variable.
+ */
+function readLocalAddress(name: string, text: string): LocalAddress {
+  const url = text.includes('://') ? text : `http://${withPort(text.replace(/\/+$/, ''))}`
+  const address = URL.canParse(url) ? new URL(url) : undefined
+  if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password) {
+    throw new Error(`${name} is not an address: write a host, host:port or an http(s) URL`)
+  }
+  // A server that listens on every interface is set to these, but nobody can call them.
+  if (address.hostname === '0.0.0.0') address.hostname = '127.0.0.1'
+  if (address.hostname === '[::]') address.hostname = '[::1]'
+  return { origin: address.origin, prefix: address.pathname.replace(/\/+$/, '') }
+}
+
+function withPort(host: string): string {
+  if (/^:\d+$/.test(host)) return `127.0.0.1${host}`
+  const isBareIpv6 = !host.startsWith('[') && host.split(':').length > 2
+  if (isBareIpv6) return `[${host}]:${LOCAL_PORT}`
+  return /:\d+$/.test(host) ? host : `${host}:${LOCAL_PORT}`
+}

@@ -1,0 +1,132 @@
+// Which models a configured supplier serves, what they are called and cost there, and how long they may
+// take. A model without a price is not served: what nobody has priced would be given away.
+import type { CatalogueModel, CatalogueRoute } from '../catalog/model.ts'
+import { readPrice } from '../catalog/merge.ts'
+import { ConfigFault, type ConfigPath } from '../config/fault.ts'
+import type { Config, SupplierConfig, TimeoutsConfig } from '../config/schema.ts'
+import type { PriceList } from '../core/usage.ts'
+import type { Kind } from './kind.ts'
+import type { ModelRoute, Supplier, Timeouts } from './supplier.ts'
+
+export interface RouteSource {
+  readonly id: string
+  readonly kind: Kind
+  readonly config: SupplierConfig
+  readonly path: ConfigPath
+  readonly region: string
+  readonly models: Config['models']
+  readonly catalogue: readonly CatalogueModel[]
+}
+
+type Entry = NonNullable<NonNullable<SupplierConfig['models']>[string]>
+
+/** The models that the file names, or all that the catalogue knows to be there. */
+export function findRoutes(source: RouteSource): ReadonlyMap<string, ModelRoute> {
+  const { config, catalogue, kind } = source
+  const known = new Map(catalogue.map((model) => [model.id, model]))
+  const routes = new Map<string, ModelRoute>()
+  if (config.models !== undefined) {
+    for (const [id, entry] of Object.entries(config.models))
+      routes.set(id, namedRoute(source, id, entry ?? {}, known.get(id)))
+    return routes
+  }
+  if (kind.servesOwn === true) return routes
+  for (const model of catalogue) {
+    const route = model.suppliers.get(kind.id)
+    if (route !== undefined && isServed(model))
+      routes.set(model.id, listedRoute(source, model, route))
+  }
+  return routes
+}
+
+/** Chat is what the one service of every kind can do. */
+function isServed({ kind }: CatalogueModel): boolean {
+  return kind === 'chat'
+}
+
+function listedRoute(
+  source: RouteSource,
+  model: CatalogueModel,
+  route: CatalogueRoute,
+): ModelRoute {
+  const prices = route.regional.get(source.region) ?? route.prices
+  return { as: route.as, prices, ownedBy: model.ownedBy, ...timesOf(source, model.id, {}) }
+}
+
+function namedRoute(
+  source: RouteSource,
+  id: string,
+  entry: Entry,
+  model: CatalogueModel | undefined,
+): ModelRoute {
+  if (model !== undefined && !isServed(model))
+    throw new ConfigFault(
+      [...source.path, 'models', id],
+      `is a model for ${model.kind}, which no service of this supplier offers yet: remove it`,
+    )
+  const route = model?.suppliers.get(source.kind.id)
+  return {
+    as: entry.as ?? route?.as ?? id,
+    prices: pricesOf(source, id, entry, model),
+    ownedBy: model?.ownedBy ?? source.id,
+    ...timesOf(source, id, entry),
+  }
+}
+
+/** The supplier's own line, or whatever else is known. */
+function pricesOf(
+  source: RouteSource,
+  id: string,
+  entry: Entry,
+  model: CatalogueModel | undefined,
+): PriceList {
+  const place = [...source.path, 'models', id, 'price']
+  if (entry.price !== undefined) return readPrice(entry.price, model?.kind ?? 'chat', place)
+  const known = model === undefined ? undefined : knownPrices(source, model)
+  if (known !== undefined) return known
+  throw new ConfigFault(
+    place,
+    `is missing, and nobody knows what ${id} costs at this supplier: write input: and output: in dollars for a million tokens, or price: free`,
+  )
+}
+
+/** What the catalogue knows of this kind, or what the file says of the model wherever it is served. */
+function knownPrices(
+  { kind, region, models }: RouteSource,
+  model: CatalogueModel,
+): PriceList | undefined {
+  const route = model.suppliers.get(kind.id)
+  if (route !== undefined) return route.regional.get(region) ?? route.prices
+  // The maker's price is no other supplier's; only the operator may say that it holds everywhere.
+  return models[model.id]?.price === undefined ? undefined : model.prices
+}
+
+function timesOf(
+  { models }: RouteSource,
+  id: string,
+  entry: Entry,
+): { readonly timeouts?: Partial<Timeouts> } {
+  const timeouts = { ...toTimeouts(models[id]?.timeouts), ...toTimeouts(entry.timeouts) }
+  return Object.keys(timeouts).length === 0 ? {} : { timeouts }
+}
+
+const MS_A_SECOND = 1000
+
+export function toTimeouts(config: TimeoutsConfig | undefined): Partial<Timeouts> {
+  const { total, first_byte: firstByte, first_content: firstContent, idle } = config ?? {}
+  return {
+    ...(total !== undefined && { unaryMs: total * MS_A_SECOND }),
+    ...(firstByte !== undefined && { firstByteMs: firstByte * MS_A_SECOND }),
+    ...(firstContent !== undefined && { firstContentMs: firstContent * MS_A_SECOND }),
+    ...(idle !== undefined && { idleMs: idle * MS_A_SECOND }),
+  }
+}
+
+/** What the file says of models holds for suppliers that it does not name, too. */
+export function withTimeouts(supplier: Supplier, models: Config['models']): Supplier {
+  const routes = [...supplier.models].map(([id, route]) => {
+    const timeouts = toTimeouts(models[id]?.timeouts)
+    return [id, { ...route, timeouts: { ...timeouts, ...route.timeouts } }] as const
+  })
+  return { ...supplier, models: new Map(routes) }
+}
