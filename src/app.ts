@@ -1,6 +1,8 @@
 // The composition root: the only file that picks backends and wires them together. It starts in the
 // order in which things are needed and stops in the opposite one.
+import { Guesses } from './access/guesses.ts'
 import { Keyring } from './access/keyring.ts'
+import { Rates } from './access/rate.ts'
 import type { Settings } from './config/environment.ts'
 import { Chain } from './core/chain.ts'
 import { createSystemClock, type Clock } from './core/clock.ts'
@@ -13,6 +15,7 @@ import { renderProblem, routesOf } from './endpoints/index.ts'
 import { listen, type Listener } from './http/server.ts'
 import { createLog, type Log } from './observe/log.ts'
 import type { Limits, Plant } from './pipeline/call.ts'
+import { Gate } from './pipeline/gate.ts'
 import { Reload } from './reload.ts'
 import { buildSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts'
 import { writeRunFile } from './store/sqlite/lock.ts'
@@ -78,6 +81,7 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   const house: House = {
     plant: createPlant(options, snapshot, store, clock),
     keyring: new Keyring([], clock),
+    guesses: new Guesses(),
     state: { phase: 'starting' },
     reload: (allowDrop) => reload.run(allowDrop),
   }
@@ -134,6 +138,8 @@ function createPlant(
     limits,
     modelsShape,
     log: log ?? createQuietLog(clock),
+    rates: new Rates(),
+    gate: new Gate(),
     lifelines: new Chain(),
   }
 }

@@ -112,6 +112,8 @@ function limitsOf({ limits, defaults: { timeouts } }: Config): Limits {
     bodyBytesMax: limits.body_mib * MEBIBYTE,
     answerBytesMax: limits.answer_mib * MEBIBYTE,
     attemptsMax: limits.attempts,
+    inFlightMax: limits.in_flight,
+    inFlightKeyMax: limits.in_flight_per_key,
   }
 }
 

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Guesses } from '../src/access/guesses.ts'
 import { Keyring } from '../src/access/keyring.ts'
 import type { AuditRow } from '../src/core/audit.ts'
 import { createSystemClock } from '../src/core/clock.ts'
@@ -415,6 +416,7 @@ function openDesk(makePage: (index: number, query: AuditQuery) => Page<AuditRow>
   const house: House = {
     plant,
     keyring: new Keyring([root], clock),
+    guesses: new Guesses(),
     state: { phase: 'ready' },
     reload: () => Promise.reject(new Error('not in this test')),
   }

@@ -232,6 +232,20 @@ const Limits = z
       .max(10)
       .default(3)
       .describe('How many suppliers are asked at most for one call.'),
+    in_flight: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .default(4096)
+      .describe('How many calls run at once. Health and management are not among them.')
+      .meta({ hint: 'a whole number of calls such as 4096' }),
+    in_flight_per_key: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .default(2048)
+      .describe('How many calls of one key run at once.')
+      .meta({ hint: 'a whole number of calls such as 100' }),
     keep_alive: Seconds.default(15).describe(
       'Silence after which a waiting caller gets a sign of life.',
     ),

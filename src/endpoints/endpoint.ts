@@ -1,5 +1,6 @@
 // The contract of an endpoint: a method, a path, who may use it, and what it answers. One without a role
 // does not compile; an inference endpoint says only which language it speaks.
+import type { Guesses } from '../access/guesses.ts'
 import type { Keyring, Role } from '../access/keyring.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -36,6 +37,7 @@ export interface House {
   /** Replaced by every reload; whoever waits for something takes it once. */
   plant: Plant
   readonly keyring: Keyring
+  readonly guesses: Guesses
   readonly state: ServiceState
   /** Reads the configuration again; `allowDrop` also takes away what somebody uses. */
   reload(allowDrop: boolean): Promise<ReloadOutcome>

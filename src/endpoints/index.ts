@@ -1,6 +1,8 @@
 // The roster of endpoints, and the one door they stand behind: draining, credential, body, and whatever
 // goes wrong rendered in the endpoint's own language.
+import type { Role } from '../access/keyring.ts'
 import { retryHeaders, toEnvelope } from '../core/envelope.ts'
+import type { KeyRecord } from '../core/key.ts'
 import { asGatewayError, chatType, GatewayError } from '../core/problem.ts'
 import { readRequestBody, requireJson } from '../http/body.ts'
 import { singleHeader } from '../http/edge.ts'
@@ -49,8 +51,19 @@ function guarded(endpoint: Endpoint, house: House): Handler {
   if ('dialect' in endpoint) return (exchange) => infer(endpoint, exchange, house)
   return (exchange) => {
     checkPhase(house.state)
-    const key = house.keyring.authenticate(exchange.request.headers, endpoint.role)
+    const key = authenticate(exchange, endpoint.role, house)
     return endpoint.answer(exchange, key, house)
+  }
+}
+
+/** Who guesses keys is told to wait; only wrong ones are counted, and only they pay for it. */
+function authenticate(exchange: Exchange, role: Exclude<Role, 'open'>, house: House): KeyRecord {
+  try {
+    return house.keyring.authenticate(exchange.request.headers, role)
+  } catch (thrown) {
+    if (thrown instanceof GatewayError && thrown.code === 'invalid_api_key')
+      house.guesses.wrong(exchange.address(), house.plant.clock.elapsed())
+    throw thrown
   }
 }
 
@@ -63,7 +76,8 @@ async function infer(
   const { headers } = request
   try {
     checkPhase(house.state)
-    const key = house.keyring.authenticate(headers, endpoint.role)
+    const key = authenticate(exchange, endpoint.role, house)
+    house.plant.gate.check(house.plant.limits)
     requireJson(request)
     const body = await readRequestBody(request, house.plant.limits.bodyBytesMax, house.plant.clock)
     // A body may take its time, and nothing may be sent once the end has begun.

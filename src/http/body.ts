@@ -5,8 +5,8 @@ import type { Place } from '../core/chain.ts'
 import type { Clock, Ticker } from '../core/clock.ts'
 import { GatewayError } from '../core/problem.ts'
 
-/** Bodies up to this size are read in one piece: watching their progress costs more than reading them. */
-const SMALL_BYTES = 1_048_576
+/** Bodies up to this size arrive in a few packets and need no watching of their progress. */
+const SMALL_BYTES = 81_920
 /** After this time a body must have come at `BYTES_A_SECOND` or faster. */
 const GRACE_MS = 10_000
 const BYTES_A_SECOND = 1024
@@ -21,7 +21,7 @@ export function readRequestBody(
   const body =
     length !== undefined && length <= SMALL_BYTES
       ? readSmall(request, length, clock)
-      : readWatched(request, bytesMax, clock)
+      : readLarge(request, bytesMax, clock)
   return encoding === null ? body : body.then((bytes) => decompress(bytes, encoding, bytesMax))
 }
 
@@ -46,37 +46,46 @@ function lengthOf(request: Request, bytesMax: number): number | undefined {
   return length
 }
 
-/** Its progress is not seen, so it has the time that the whole of it may take. */
-function readSmall(request: Request, length: number, clock: Clock): Promise<Uint8Array> {
-  const deadline = clock.elapsed() + GRACE_MS + (length / BYTES_A_SECOND) * 1000
+/** Reads under a watch: the body, or the moment in which it has become too slow. */
+function watched(
+  clock: Clock,
+  isLate: (waitedMs: number) => boolean,
+  read: () => Promise<Uint8Array>,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const watch = new SmallWatch(clock, deadline, reject)
+    const watch = new Watch(clock, isLate, reject)
     const settle = (bytes: Uint8Array): void => {
       watch.stop()
       resolve(bytes)
     }
-    request.bytes().then(settle, (thrown: unknown) => {
+    read().then(settle, (thrown: unknown) => {
       watch.stop()
       reject(thrown)
     })
   })
 }
 
-class SmallWatch implements Ticker {
+class Watch implements Ticker {
   readonly #clock: Clock
-  readonly #deadline: number
+  readonly #startedMs: number
+  readonly #isLate: (waitedMs: number) => boolean
   readonly #reject: (reason: Error) => void
   readonly #ticking: Place
 
-  constructor(clock: Clock, deadline: number, reject: (reason: Error) => void) {
+  constructor(
+    clock: Clock,
+    isLate: (waitedMs: number) => boolean,
+    reject: (reason: Error) => void,
+  ) {
     this.#clock = clock
-    this.#deadline = deadline
+    this.#startedMs = clock.elapsed()
+    this.#isLate = isLate
     this.#reject = reject
     this.#ticking = clock.everySecond(this)
   }
 
   tick(): void {
-    if (this.#clock.elapsed() < this.#deadline) return
+    if (!this.#isLate(this.#clock.elapsed() - this.#startedMs)) return
     this.stop()
     this.#reject(tooSlow())
   }
@@ -86,54 +95,68 @@ class SmallWatch implements Ticker {
   }
 }
 
+/** Its progress is not seen, so it has the time that the whole of it may take. */
+function readSmall(request: Request, length: number, clock: Clock): Promise<Uint8Array> {
+  const limitMs = GRACE_MS + (length / BYTES_A_SECOND) * 1000
+  return watched(
+    clock,
+    (waitedMs) => waitedMs >= limitMs,
+    () => request.bytes(),
+  )
+}
+
+function readLarge(request: Request, bytesMax: number, clock: Clock): Promise<Uint8Array> {
+  if (request.body === null) return Promise.resolve(new Uint8Array(0))
+  const pile = new Pile(request.body.getReader(), bytesMax)
+  const isLate = (waitedMs: number): boolean => {
+    const isSlow = pile.received < ((waitedMs - GRACE_MS) / 1000) * BYTES_A_SECOND
+    const isOver = waitedMs >= GRACE_MS && isSlow
+    if (isOver) pile.giveUp()
+    return isOver
+  }
+  return watched(clock, isLate, () => pile.read())
+}
+
+/** The runtime's reader; its two declared types disagree on everything but this. */
+interface Reader {
+  read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>
+  cancel(): Promise<void>
+}
+
 const doNothing = (): void => {}
 
-interface Watch {
-  /** Rejects when the body takes too long. */
-  readonly late: Promise<never>
-  received: number
-  stop(): void
-}
+class Pile {
+  readonly #reader: Reader
+  readonly #bytesMax: number
+  readonly #chunks: Uint8Array[] = []
+  received = 0
 
-function startWatch(clock: Clock): Watch {
-  const started = clock.elapsed()
-  let stop = doNothing
-  const late = new Promise<never>((_, reject) => {
-    const ticking = clock.everySecond({
-      tick() {
-        const waitedMs = clock.elapsed() - started
-        const isSlow = watch.received < ((waitedMs - GRACE_MS) / 1000) * BYTES_A_SECOND
-        if (waitedMs >= GRACE_MS && isSlow) reject(tooSlow())
-      },
-    })
-    stop = () => ticking.leave()
-  })
-  // Nobody waits for it once the body is there.
-  late.catch(doNothing)
-  const watch: Watch = { late, received: 0, stop: () => stop() }
-  return watch
-}
-
-async function readWatched(request: Request, bytesMax: number, clock: Clock): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array(0)
-  const watch = startWatch(clock)
-  const reader = request.body.getReader()
-  const chunks: Uint8Array[] = []
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read(), watch.late])
-      if (done) break
-      watch.received += value.length
-      if (watch.received > bytesMax) throw tooLarge(bytesMax)
-      chunks.push(value)
-    }
-  } catch (thrown) {
-    void reader.cancel().catch(doNothing)
-    throw thrown
-  } finally {
-    watch.stop()
+  constructor(reader: Reader, bytesMax: number) {
+    this.#reader = reader
+    this.#bytesMax = bytesMax
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+
+  async read(): Promise<Uint8Array> {
+    for (;;) {
+      const { done, value } = await this.#reader.read()
+      if (value !== undefined) this.#add(value)
+      if (done) return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
+    }
+  }
+
+  giveUp(): void {
+    this.#chunks.length = 0
+    void this.#reader.cancel().catch(doNothing)
+  }
+
+  #add(chunk: Uint8Array): void {
+    this.received += chunk.length
+    if (this.received > this.#bytesMax) {
+      this.giveUp()
+      throw tooLarge(this.#bytesMax)
+    }
+    this.#chunks.push(chunk)
+  }
 }
 
 // A map, because the caller names the entry: an object would also find what it inherits.

@@ -15,6 +15,8 @@ export interface Exchange {
   readonly startedMs: number
   /** Fires when the caller has gone. */
   readonly signal: AbortSignal
+  /** Where the request came from; empty when that is not known any more. */
+  address(): string
   /** Lets the answer take its time: until this is called, a silent request is cut. */
   keepOpen(): void
   /** Gives the connection its usual limits back: they outlive the request otherwise. */
@@ -132,6 +134,10 @@ class LiveExchange implements Exchange {
 
   get signal(): AbortSignal {
     return this.request.signal
+  }
+
+  address(): string {
+    return this.#server.requestIP(this.request)?.address ?? ''
   }
 
   keepOpen(): void {

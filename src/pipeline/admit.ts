@@ -15,7 +15,9 @@ export function admit(call: Received, plant: Plant): Admitted {
   if (candidates === undefined) throw unknownModel(facts.model)
   const regions = narrowRegions(call.key, facts.region)
   checkModel(call.key, facts.model, candidates)
-  return { ...call, facts, candidates, regions, sessionId: sessionHeader ?? facts.sessionId }
+  const rate = plant.rates.take(call.key, plant.clock.elapsed())
+  const sessionId = sessionHeader ?? facts.sessionId
+  return { ...call, facts, candidates, regions, sessionId, rate }
 }
 
 function checkSession(session: string | undefined): string | undefined {

@@ -1,5 +1,6 @@
 // The contract of the data plane: what is known of a call after each stop. Types only grow, so a stage
 // cannot use what an earlier one has not established.
+import type { Rates, RateState } from '../access/rate.ts'
 import type { Chain } from '../core/chain.ts'
 import type { Clock } from '../core/clock.ts'
 import type { KeyRecord } from '../core/key.ts'
@@ -11,6 +12,7 @@ import type { Attempt, Candidate, Routes } from '../suppliers/routes.ts'
 import type { Timeouts } from '../suppliers/supplier.ts'
 import type { AttemptFailure } from '../upstream/failure.ts'
 import type { CallerLine, Lifeline } from '../upstream/lifeline.ts'
+import type { Gate, GateLimits, Slot } from './gate.ts'
 
 /**
  * What the stages share. A change of the configuration makes another one; a call that runs keeps the one
@@ -23,13 +25,15 @@ export interface Plant {
   readonly limits: Limits
   /** How the models are listed: as an array, as a list object, or as the client at hand reads them. */
   readonly modelsShape: 'auto' | 'array' | 'list'
+  readonly rates: Rates
+  readonly gate: Gate
   readonly log: Log
   /** Every attempt under way, so that a shutdown can end them. */
   readonly lifelines: Chain<Lifeline>
 }
 
 /** The timeouts are those of suppliers and models that have none of their own. */
-export interface Limits extends Timeouts {
+export interface Limits extends Timeouts, GateLimits {
   /** How long a caller may refuse to read before it counts as gone. */
   readonly stallMs: number
   /** Silence after which a waiting caller gets a comment line. */
@@ -51,6 +55,8 @@ export const DEFAULT_LIMITS: Limits = {
   answerBytesMax: 32 * 1_048_576,
   frameBytesMax: 16 * 1_048_576,
   attemptsMax: 3,
+  inFlightMax: 4096,
+  inFlightKeyMax: 2048,
 }
 
 /** A request whose credential is known and whose body is read. */
@@ -76,6 +82,8 @@ export interface Admitted extends Received {
   /** Regions that the call must stay in; undefined when any will do. */
   readonly regions: readonly string[] | undefined
   readonly sessionId: string | undefined
+  /** Undefined where the key has no rate. */
+  readonly rate: RateState | undefined
 }
 
 /** The one list of who may answer, in order. Failover, region and price all read it. */
@@ -89,6 +97,8 @@ export interface Held extends Planned {
   readonly prices: readonly Price[]
   /** What became of each attempt so far, the running one last. */
   readonly tries: Try[]
+  /** Left when the call is settled. */
+  readonly slot: Slot
 }
 
 export interface Try {

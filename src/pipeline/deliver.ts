@@ -1,5 +1,6 @@
 // Hands the answer to the caller. The last byte goes out only when the call's record is durable, and
 // what the caller cannot see in time as headers follows as comment lines.
+import { rateHeaders } from '../access/rate.ts'
 import type { Ticker } from '../core/clock.ts'
 import { printUsd } from '../core/money.ts'
 import { asGatewayError, GatewayError } from '../core/problem.ts'
@@ -20,7 +21,9 @@ export async function deliverUnary(
   const settled = price(call, answer.usage, plant)
   const outcome = { status: 200, code: undefined, usage: answer.usage, firstTokenMs: undefined }
   await settle(call, outcome, settled, plant).catch(refuseUnsettled)
-  return new Response(answer.bytes, { headers: unaryHeaders(call, settled) })
+  const headers = unaryHeaders(call, settled)
+  if (call.rate !== undefined) Object.assign(headers, rateHeaders(call.rate))
+  return new Response(answer.bytes, { headers })
 }
 
 /** One literal, because this is made for every call. */
@@ -84,6 +87,7 @@ export async function deliverStream(
       'x-request-id': call.id,
       'request-id': call.id,
       ...(stream === undefined ? {} : routeHeaders(call, latencyMs)),
+      ...(call.rate === undefined ? {} : rateHeaders(call.rate)),
     },
   })
 }

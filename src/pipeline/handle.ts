@@ -13,7 +13,7 @@ import { settleFailed } from './settle.ts'
 export async function handle(call: Received, plant: Plant): Promise<Response> {
   const admitted = admit(call, plant)
   const planned = plan(admitted, plant)
-  const held = hold(planned)
+  const held = hold(planned, plant)
   let answer: UnaryAnswer
   try {
     // Once a stream has begun, its delivery keeps the books itself.

@@ -32,6 +32,7 @@ export function settle(
   settled: Settled,
   plant: Plant,
 ): Promise<void> {
+  call.slot.leave()
   const last = call.tries.at(-1)?.attempt
   const { usage } = outcome
   const row: AuditRow = {
