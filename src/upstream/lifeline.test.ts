@@ -83,13 +83,25 @@ describe('a lifeline', () => {
 
   it('ends with its caller, before and after it began', () => {
     const { caller, lifeline } = openLifeline()
+    lifeline.listen()
     caller.abort()
     expect(lifeline.signal.reason).toBeInstanceOf(CallerGone)
     const late = openLifeline(caller)
+    late.lifeline.listen()
     expect(late.lifeline.signal.reason).toBeInstanceOf(CallerGone)
     late.lifeline.release()
     expect(late.living.size).toBe(0)
     expect(late.clock.listeners()).toBe(0)
+  })
+
+  it('notices by itself that its caller has left, also in its first moment', async () => {
+    const { caller, lifeline } = openLifeline()
+    const later = openLifeline()
+    caller.abort()
+    await new Promise((resolve) => lifeline.signal.addEventListener('abort', resolve))
+    expect(lifeline.signal.reason).toBeInstanceOf(CallerGone)
+    later.caller.abort()
+    expect(later.lifeline.signal.reason).toBeInstanceOf(CallerGone)
   })
 
   it('keeps the first reason', () => {
