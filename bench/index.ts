@@ -19,8 +19,9 @@ const LIMIT_MS = 30 * 60_000
 
 const processes = new Processes()
 let leaving: Promise<never> | undefined
+// Every time: Ctrl-C comes from the terminal and again from npm, and the second must not cut the cleaning.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => void leave(130))
+  process.on(signal, () => void leave(130))
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, (thrown: unknown) => void complain(thrown))
 setTimeout(() => void complain('the benchmark took too long'), LIMIT_MS).unref()

@@ -4,6 +4,7 @@ import { Guesses } from './access/guesses.ts'
 import { Keyring } from './access/keyring.ts'
 import { Rates } from './access/rate.ts'
 import type { Settings } from './config/environment.ts'
+import type { Config } from './config/schema.ts'
 import { Chain } from './core/chain.ts'
 import { createSystemClock, type Clock } from './core/clock.ts'
 import { createSecret, hashSecret, ROOT_PREFIX } from './core/ids.ts'
@@ -14,6 +15,7 @@ import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import { renderProblem, routesOf } from './endpoints/index.ts'
 import { listen, type Listener } from './http/server.ts'
 import { createLog, type Log } from './observe/log.ts'
+import { Trouble } from './observe/trouble.ts'
 import type { Limits, Plant } from './pipeline/call.ts'
 import { Gate } from './pipeline/gate.ts'
 import { Reload } from './reload.ts'
@@ -22,6 +24,7 @@ import { writeRunFile } from './store/sqlite/lock.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
 import { startDemoSuppliers, type DemoSuppliers } from './suppliers/demo/index.ts'
+import { Uses } from './suppliers/routes.ts'
 import type { Supplier } from './suppliers/supplier.ts'
 
 export interface AppOptions {
@@ -43,6 +46,8 @@ export interface App {
   readonly suppliers: readonly string[]
   /** Requests whose caller still waits. */
   pending(): number
+  /** The configuration in force. */
+  config(): Config
   /** Reads the configuration again and takes it into force, or says why not. */
   reload(): Promise<ReloadOutcome>
   /** Takes no new calls, waits for the running ones, cuts what is left and closes everything. */
@@ -94,7 +99,7 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   for (const key of keys) house.keyring.put(key)
   house.state.phase = 'ready'
   writeRunFile(settings.dataFolder, { pid: process.pid, address: listener.url })
-  if (settings.file !== undefined) reload.watch(settings.file)
+  if (options.readSettings !== undefined) reload.watch(settings.watched)
   const drain = new Drain({ house, listener, reload, demo: () => opened.demo })
   return {
     url: listener.url,
@@ -102,6 +107,7 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
     models: house.plant.routes.models.map(({ id }) => id),
     suppliers: [...new Set(snapshot.suppliers.map(({ id }) => id))],
     pending: () => listener.pending(),
+    config: () => reload.snapshot.config,
     reload: () => reload.run(),
     drain: (times) => drain.run(times),
     cut: () => drain.cut(),
@@ -116,6 +122,7 @@ function partsOf(
   return {
     settings,
     now: () => clock.elapsed(),
+    uses: new Uses(),
     suppliers,
     limits,
     demo() {
@@ -131,13 +138,15 @@ function createPlant(
   store: Store,
   clock: Clock,
 ): Plant {
+  const heard = log ?? createQuietLog(clock)
   return {
     clock,
     store,
     routes,
     limits,
     modelsShape,
-    log: log ?? createQuietLog(clock),
+    log: heard,
+    trouble: new Trouble(heard, clock),
     rates: new Rates(),
     gate: new Gate(),
     lifelines: new Chain(),

@@ -1,41 +1,93 @@
 // What a new configuration changes, and what somebody would miss: models and regions that go while keys
 // name them or calls have lately used them.
+import type { Config } from './config/schema.ts'
+import { hashSecret } from './core/ids.ts'
 import type { KeyRecord } from './core/key.ts'
 import type { ConfigChanges } from './endpoints/endpoint.ts'
 import type { Snapshot } from './snapshot.ts'
+import { DEMO_REGIONS } from './suppliers/demo/models.ts'
 import type { Candidate } from './suppliers/routes.ts'
+import type { Supplier } from './suppliers/supplier.ts'
 
 /** How long after its last call a model still counts as used. */
 const LATELY_MS = 3_600_000
+/** More would be read by nobody. */
+const DROPS_SHOWN = 20
 
-export function compareSnapshots(before: Snapshot, after: Snapshot): ConfigChanges {
-  const suppliers = [before, after].map((each) => new Set(each.suppliers.map(({ id }) => id)))
-  const models = [before, after].map((each) => new Set(each.routes.models.map(({ id }) => id)))
+/** `started` is what the process began with: some settings are in force as they were then. */
+export function compareSnapshots(
+  before: Snapshot,
+  after: Snapshot,
+  started: Config,
+): ConfigChanges {
+  const old = new Map(describeSuppliers(before))
+  const suppliers = new Map(describeSuppliers(after))
+  const oldModels = new Set(before.routes.models.map(({ id }) => id))
+  const models = new Set(after.routes.models.map(({ id }) => id))
   return {
-    suppliersAdded: without(suppliers[1], suppliers[0]),
-    suppliersRemoved: without(suppliers[0], suppliers[1]),
-    modelsAdded: without(models[1], models[0]),
-    modelsRemoved: without(models[0], models[1]),
-    needRestart: findRestarts(before, after),
+    suppliersAdded: [...suppliers.keys()].filter((id) => !old.has(id)),
+    suppliersRemoved: [...old.keys()].filter((id) => !suppliers.has(id)),
+    suppliersChanged: [...suppliers].flatMap(([id, text]) =>
+      old.has(id) && old.get(id) !== text ? [id] : [],
+    ),
+    modelsAdded: [...models].filter((id) => !oldModels.has(id)),
+    modelsRemoved: [...oldModels].filter((id) => !models.has(id)),
+    settingsChanged: findSettings(before, after),
+    needRestart: findRestarts(started, after),
   }
 }
 
-function without(
-  some: ReadonlySet<string> | undefined,
-  others: ReadonlySet<string> | undefined,
-): readonly string[] {
-  return [...(some ?? [])].filter((each) => others?.has(each) !== true)
+/** One line for a person. */
+export function printChanges(changes: ConfigChanges): string {
+  const parts = [
+    list('suppliers added', changes.suppliersAdded),
+    list('suppliers removed', changes.suppliersRemoved),
+    list('suppliers changed', changes.suppliersChanged),
+    list('models added', changes.modelsAdded),
+    list('models removed', changes.modelsRemoved),
+    list('changed', changes.settingsChanged),
+    list('waiting for a restart', changes.needRestart),
+  ].filter((part) => part !== '')
+  return parts.length === 0 ? 'nothing changed' : parts.join('; ')
 }
 
-function findRestarts(
+const LISTED_MAX = 8
+
+function list(title: string, names: readonly string[]): string {
+  if (names.length === 0) return ''
+  const more = names.length - LISTED_MAX
+  const shown = names.slice(0, LISTED_MAX).join(', ')
+  return `${title}: ${shown}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Everything about each supplier as one text; of a secret only whether it is the same. */
+function describeSuppliers({ suppliers }: Snapshot): readonly (readonly [string, string])[] {
+  const texts = new Map<string, string>()
+  for (const supplier of suppliers)
+    texts.set(supplier.id, `${texts.get(supplier.id) ?? ''}${describeSupplier(supplier)}`)
+  return [...texts]
+}
+
+function describeSupplier({ credential, services, models, ...others }: Supplier): string {
+  const secret = credential === undefined ? '' : hashSecret(credential.reveal())
+  const paths = services.map(({ dialect, path }) => [dialect.id, path])
+  return JSON.stringify([others, secret, paths, [...models]])
+}
+
+function findSettings(
   { config: before }: Snapshot,
   { config: after }: Snapshot,
 ): readonly string[] {
+  const sections = ['limits', 'defaults', 'models_shape'] as const
+  return sections.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+}
+
+function findRestarts(started: Config, { config: after }: Snapshot): readonly string[] {
   const changed: string[] = []
-  if (before.listen.host !== after.listen.host) changed.push('listen.host')
-  if (before.listen.port !== after.listen.port) changed.push('listen.port')
-  if (before.data !== after.data) changed.push('data')
-  if (before.root_key?.reveal() !== after.root_key?.reveal()) changed.push('root_key')
+  if (started.listen.host !== after.listen.host) changed.push('listen.host')
+  if (started.listen.port !== after.listen.port) changed.push('listen.port')
+  if (started.data !== after.data) changed.push('data')
+  if (started.root_key?.reveal() !== after.root_key?.reveal()) changed.push('root_key')
   return changed
 }
 
@@ -46,80 +98,107 @@ export function findDrops(
   keys: Iterable<KeyRecord>,
   now: number,
 ): readonly string[] {
-  const active = [...keys].filter((key) => isActive(key, now))
-  return before.routes.models.flatMap(({ id }) => {
-    const old = before.routes.find(id) ?? []
-    const left = regionsOf(after.routes.find(id) ?? [])
-    if (left.size === 0) return describeModel(id, old, active, now)
-    return [...regionsOf(old)]
-      .filter((region) => !left.has(region))
-      .flatMap((region) => describeRegion({ id, region, left }, old, active, now))
-  })
+  const change: Change = { before, after, keys: [...keys].filter((key) => isActive(key, now)), now }
+  const drops = [
+    ...findLastSupplier(change),
+    ...findNames(change),
+    ...findRegions(change),
+    ...findUsed(change),
+  ]
+  const more = drops.length - DROPS_SHOWN
+  return more > 0 ? [...drops.slice(0, DROPS_SHOWN), `And ${more} more.`] : drops
+}
+
+interface Change {
+  readonly before: Snapshot
+  readonly after: Snapshot
+  readonly keys: readonly KeyRecord[]
+  readonly now: number
 }
 
 function isActive({ revokedAt, expiresAt }: KeyRecord, now: number): boolean {
   return revokedAt === undefined && (expiresAt === undefined || expiresAt > now)
 }
 
-function regionsOf(candidates: readonly Candidate[]): ReadonlySet<string> {
-  return new Set(candidates.map(({ supplier }) => supplier.region))
+/** A file that was emptied by mistake looks just so. */
+function findLastSupplier({ before, after }: Change): readonly string[] {
+  const isLost = !before.isDemoAlone && after.isDemoAlone
+  return isLost ? ['No supplier would be left, and the demo would answer.'] : []
 }
 
-function describeModel(
-  id: string,
-  old: readonly Candidate[],
-  keys: readonly KeyRecord[],
-  now: number,
-): readonly string[] {
-  const users = usersOf(
-    keys.filter(({ allowedModels }) => allowedModels?.includes(id) === true),
-    old,
-    now,
+/** What keys name: ids of models, and pinned ones. */
+function findNames({ before, after, keys }: Change): readonly string[] {
+  const users = new Map<string, KeyRecord[]>()
+  for (const key of keys)
+    for (const name of key.allowedModels ?? [])
+      if (isServed(before, name) && after.routes.find(name) === undefined)
+        users.set(name, [...(users.get(name) ?? []), key])
+  return [...users].map(
+    ([name, naming]) =>
+      `The model ${name} is no longer served: it is on the list of ${who(naming)}.`,
   )
-  return users === undefined ? [] : [`The model ${id} would no longer be served: ${users}.`]
 }
 
-interface LostRegion {
-  readonly id: string
-  readonly region: string
-  /** Where the model is still served. */
-  readonly left: ReadonlySet<string>
+/** Keys that are locked to places in which nothing, or not the model that they name, is left. */
+function findRegions({ before, after, keys }: Change): readonly string[] {
+  const real = before.suppliers.filter(({ id }) => !Object.hasOwn(DEMO_REGIONS, id))
+  const old = new Set(real.map(({ region }) => region))
+  const left = new Set(after.suppliers.map(({ region }) => region))
+  const drops = new Map<string, KeyRecord[]>()
+  const note = (text: string, key: KeyRecord): void =>
+    void drops.set(text, [...(drops.get(text) ?? []), key])
+  for (const key of keys) {
+    const { allowedRegions: own, allowedModels: names = [] } = key
+    if (own === undefined) continue
+    const places = own.join(', ')
+    const isLost = own.some((region) => old.has(region)) && !own.some((region) => left.has(region))
+    if (isLost) note(`Nothing is served in ${places} any more`, key)
+    for (const name of isLost ? [] : names)
+      if (hasLeft({ before, after }, name, own))
+        note(`The model ${name} is no longer served in ${places}`, key)
+  }
+  return [...drops].map(([text, locked]) => `${text}, and that is where ${who(locked)} may call.`)
 }
 
-/** Only keys that are locked to the region lose anything: for the others the model is still there. */
-function describeRegion(
-  { id, region, left }: LostRegion,
-  old: readonly Candidate[],
-  keys: readonly KeyRecord[],
-  now: number,
-): readonly string[] {
-  const locked = keys.filter(
-    ({ allowedModels, allowedRegions }) =>
-      allowedRegions?.includes(region) === true &&
-      allowedRegions.every((each) => !left.has(each)) &&
-      (allowedModels === undefined || allowedModels.includes(id)),
-  )
-  if (locked.length === 0) return []
-  const there = old.filter(({ supplier }) => supplier.region === region)
-  const naming = locked.filter(({ allowedModels }) => allowedModels !== undefined)
-  const users = usersOf(naming, there, now)
-  return users === undefined ? [] : [`The model ${id} would leave ${region}: ${users}.`]
+/** By anyone but the demo, which makes room for the first real supplier. */
+function isServed({ routes }: Snapshot, name: string): boolean {
+  const candidates = routes.find(name) ?? []
+  return candidates.some(({ supplier }) => !Object.hasOwn(DEMO_REGIONS, supplier.id))
 }
 
-function usersOf(
-  keys: readonly KeyRecord[],
-  candidates: readonly Candidate[],
-  now: number,
-): string | undefined {
-  const parts: string[] = []
-  if (keys.length > 0) parts.push(`the key ${keys[0]!.id}${more(keys.length - 1)} names it`)
-  const asked = candidates.flatMap(({ attempts }) => attempts.map((each) => each.lastAskedAt))
-  const last = Math.max(0, ...asked)
-  if (now - last < LATELY_MS)
-    parts.push(`it was called ${Math.max(1, Math.round((now - last) / 60_000))} min ago`)
-  return parts.length === 0 ? undefined : parts.join(', and ')
+/** Elsewhere it is still there: what is gone altogether is told as such. */
+function hasLeft(
+  { before, after }: Pick<Change, 'before' | 'after'>,
+  name: string,
+  regions: readonly string[],
+): boolean {
+  const isElsewhere = after.routes.find(name) !== undefined
+  return isElsewhere && isServedIn(before, name, regions) && !isServedIn(after, name, regions)
 }
 
-function more(count: number): string {
-  return count > 0 ? ` (and ${count} more)` : ''
+function isServedIn({ routes }: Snapshot, name: string, regions: readonly string[]): boolean {
+  const candidates = routes.find(name) ?? []
+  return candidates.some(({ supplier }) => regions.includes(supplier.region))
+}
+
+/** What calls have lately used and nobody serves any more. */
+function findUsed({ before, after, now }: Change): readonly string[] {
+  return before.routes.models.flatMap(({ id }) => {
+    if (!isServed(before, id) || after.routes.find(id) !== undefined) return []
+    const at = lastUse(before.routes.find(id) ?? [])
+    if (now - at >= LATELY_MS) return []
+    const minutes = Math.floor((now - at) / 60_000)
+    const ago = minutes === 0 ? 'less than a minute' : `${minutes} min`
+    return [`The model ${id} is no longer served: it was called ${ago} ago.`]
+  })
+}
+
+function lastUse(candidates: readonly Candidate[]): number {
+  const uses = candidates.flatMap(({ attempts }) => attempts.map(({ use }) => use.at))
+  return Math.max(0, ...uses)
+}
+
+function who([first, ...others]: readonly KeyRecord[]): string {
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  return `the key ${first?.id}${more}`
 }

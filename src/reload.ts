@@ -1,11 +1,12 @@
 // Takes a changed configuration into the running gateway: read, check, compare, swap. Whatever is wrong
 // with it leaves the last good one in place and is told to whoever asked and to the log.
-import { readFileSync, watch } from 'node:fs'
-import { basename, dirname } from 'node:path'
-import { compareSnapshots, findDrops } from './changes.ts'
+import { statSync } from 'node:fs'
+import { compareSnapshots, findDrops, printChanges } from './changes.ts'
 import type { Settings } from './config/environment.ts'
 import { ConfigurationError, printProblem } from './config/problem.ts'
 import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
+import type { Place } from './core/chain.ts'
+import type { Ticker } from './core/clock.ts'
 import { buildSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts'
 
 export interface ReloadParts {
@@ -17,21 +18,24 @@ export interface ReloadParts {
 
 const HOW_TO_DROP =
   'Keep what is used, or apply the file all the same with `gateway reload --allow-drop`.'
-/** Editors write a file in several steps; this is how long after the last of them it is read. */
-const SETTLE_MS = 100
-
-export class Reload {
+export class Reload implements Ticker {
   readonly #house: House
   readonly #parts: SnapshotParts
-  readonly #read: () => Promise<Settings>
+  readonly #readSettings: () => Promise<Settings>
+  readonly #started: Snapshot['config']
   #snapshot: Snapshot
   #last: Promise<unknown> = Promise.resolve()
-  #stopWatching = (): void => {}
+  #ticking: Place | undefined
+  #files: readonly string[] = []
+  /** What they looked like a moment ago, and when they were last read. */
+  #seen = ''
+  #read = ''
 
   constructor({ house, parts, read }: ReloadParts, snapshot: Snapshot) {
     this.#house = house
     this.#parts = parts
-    this.#read = read
+    this.#readSettings = read
+    this.#started = snapshot.config
     this.#snapshot = snapshot
   }
 
@@ -42,59 +46,48 @@ export class Reload {
     return next
   }
 
-  /** Reloads whenever the file's text has changed. */
-  watch(file: string): void {
-    let timer: Timer | undefined
-    let text = readText(file)
-    const look = (): void => {
-      const now = readText(file)
-      if (now === text) return
-      text = now
-      void this.run()
-    }
-    const soon = (): void => {
-      clearTimeout(timer)
-      timer = setTimeout(look, SETTLE_MS)
-    }
-    try {
-      // The folder, because editors and mounted volumes put a new file in the place of the old one; a
-      // volume does so by a link beside it, so a change without the file's own name counts too.
-      const watcher = watch(dirname(file), (_event, name) => {
-        if (name === null || name === basename(file) || name.startsWith('..')) soon()
-      })
-      watcher.on('error', () => this.#cannotWatch(file))
-      this.#stopWatching = (): void => {
-        clearTimeout(timer)
-        watcher.close()
-      }
-    } catch {
-      this.#cannotWatch(file)
-    }
+  /** Reloads whenever one of the files has become another one and stayed so for a second. */
+  watch(files: readonly string[]): void {
+    this.#files = files
+    this.#seen = printOf(files)
+    this.#read = this.#seen
+    this.#ticking = this.#house.plant.clock.everySecond(this)
+  }
+
+  /**
+   * Asking is cheap, and right where notices are not: with links, on mounted volumes and over networks.
+   * Editors write a file in several steps, so it is read when it no longer changes.
+   */
+  tick(): void {
+    const print = printOf(this.#files)
+    const isSettled = print === this.#seen
+    this.#seen = print
+    if (!isSettled || print === this.#read) return
+    this.#read = print
+    void this.run()
   }
 
   close(): void {
-    this.#stopWatching()
-  }
-
-  #cannotWatch(file: string): void {
-    this.#house.plant.log.note('warn', `${file} cannot be watched for changes; send SIGHUP instead`)
+    this.#ticking?.leave()
   }
 
   async #run(allowDrop: boolean): Promise<ReloadOutcome> {
     let after: Snapshot
     try {
-      const settings = await this.#read()
+      const settings = await this.#readSettings()
       after = buildSnapshot({ ...this.#parts, settings }, this.#snapshot)
     } catch (thrown) {
       return this.#refuse(describe(thrown))
     }
-    const changes = compareSnapshots(this.#snapshot, after)
+    const changes = compareSnapshots(this.#snapshot, after, this.#started)
     const drops = this.#findDrops(after)
     if (drops.length > 0 && !allowDrop) return this.#refuse([...drops, HOW_TO_DROP])
     this.#snapshot = after
     const { routes, limits, modelsShape } = after
     this.#house.plant = { ...this.#house.plant, routes, limits, modelsShape }
-    this.#house.plant.log.note('info', 'the configuration was reloaded', { ...changes })
+    const text = `the configuration was reloaded: ${printChanges(changes)}`
+    this.#house.plant.log.note('info', text, { ...changes })
+    for (const drop of drops) this.#house.plant.log.note('warn', drop)
     return { applied: true, changes, problems: drops }
   }
 
@@ -122,11 +115,11 @@ function describe(thrown: unknown): readonly string[] {
   return thrown.problems.map((problem) => printProblem({ ...problem, excerpt: '' }))
 }
 
-/** Undefined while there is no file: in the middle of being replaced, or gone. */
-function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return undefined
-  }
+/** Tells one state of files from another without reading them. */
+function printOf(files: readonly string[]): string {
+  const prints = files.map((file) => {
+    const stats = statSync(file, { throwIfNoEntry: false })
+    return stats === undefined ? '' : [stats.dev, stats.ino, stats.size, stats.mtimeMs].join(':')
+  })
+  return prints.join()
 }

@@ -13,13 +13,15 @@ import { connect } from './suppliers/connect.ts'
 import { discoverSuppliers } from './suppliers/discovered.ts'
 import { kinds } from './suppliers/index.ts'
 import { withTimeouts } from './suppliers/models.ts'
-import { buildRoutes } from './suppliers/routes.ts'
+import { buildRoutes, type Uses } from './suppliers/routes.ts'
 import type { Supplier } from './suppliers/supplier.ts'
 import type { Upstream } from './upstream/client.ts'
 
 export interface Snapshot extends Pick<Plant, 'routes' | 'limits' | 'modelsShape'> {
   readonly config: Config
   readonly suppliers: readonly Supplier[]
+  /** Nobody is configured, and the demo answers for want of anyone else. */
+  readonly isDemoAlone: boolean
   /** By all that makes a connection what it is, so that an unchanged supplier keeps its open ones. */
   readonly upstreams: ReadonlyMap<string, Upstream>
 }
@@ -33,6 +35,7 @@ export interface SnapshotParts {
   readonly limits: Partial<Limits>
   /** Milliseconds that never jump. */
   readonly now: () => number
+  readonly uses: Uses
   /** Asked only when the demo is to be on. */
   readonly demo: () => readonly Supplier[]
 }
@@ -45,21 +48,25 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
   const suppliers = isDemo ? [...found, ...parts.demo()] : found
   const limits = { ...limitsOf(config), ...parts.limits }
   const upstreams = new Map<string, Upstream>()
+  // Let go of below: a snapshot that kept the one before would keep all there ever were.
+  let earlier = before?.upstreams
   const open = (supplier: Supplier): Upstream =>
-    connect(supplier, { now: parts.now, usesProxy: hasProxy(parts.settings) })
+    connect(supplier, { now: parts.now, lookup: parts.settings.lookup })
   const upstreamOf = (supplier: Supplier): Upstream => {
     const key = connectionOf(supplier)
-    const upstream = upstreams.get(key) ?? before?.upstreams.get(key) ?? open(supplier)
+    const upstream = upstreams.get(key) ?? earlier?.get(key) ?? open(supplier)
     upstreams.set(key, upstream)
     return upstream
   }
   for (const supplier of suppliers) upstreamOf(supplier)
+  earlier = undefined
   return {
     config,
     suppliers,
+    isDemoAlone: found.length === 0,
     upstreams,
     limits,
-    routes: buildRoutes({ suppliers, upstreamOf, timeouts: limits }),
+    routes: buildRoutes({ suppliers, upstreamOf, timeouts: limits, uses: parts.uses }),
     modelsShape: config.models_shape,
   }
 }
@@ -90,12 +97,6 @@ export function findSuppliers(settings: Settings): readonly Supplier[] {
     .filter(({ id }) => !known.has(id))
     .map((supplier) => withTimeouts(supplier, config.models))
   return [...configured, ...discovered]
-}
-
-/** The runtime sends requests through a proxy that is named so, and the proxy looks names up itself. */
-function hasProxy({ lookup }: Settings): boolean {
-  const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']
-  return names.some((name) => Boolean(lookup(name)))
 }
 
 const MEBIBYTE = 1_048_576

@@ -1,27 +1,18 @@
 // The audit as its readers meet it, over HTTP: asked with filters, walked in pages, taken away as a file.
 import { Database } from 'bun:sqlite'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Guesses } from '../src/access/guesses.ts'
-import { Keyring } from '../src/access/keyring.ts'
 import type { AuditRow } from '../src/core/audit.ts'
 import { createSystemClock } from '../src/core/clock.ts'
 import { hashSecret } from '../src/core/ids.ts'
 import type { KeyRecord } from '../src/core/key.ts'
 import { printUsd, toNanoUsd } from '../src/core/money.ts'
-import type { House } from '../src/endpoints/endpoint.ts'
-import { renderProblem, routesOf } from '../src/endpoints/index.ts'
-import { listen, type Exchange, type Listener } from '../src/http/server.ts'
-import { createLog } from '../src/observe/log.ts'
-import type { Plant } from '../src/pipeline/call.ts'
 import { openSqliteStore } from '../src/store/sqlite/open.ts'
-import type { AuditQuery, Page } from '../src/store/store.ts'
-import { asRecord, requestIdAt, sampleKey, sampleRow } from './contracts/store.ts'
+import { asRecord, requestIdAt, sampleKey, sampleRow } from './contracts/samples.ts'
 import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
-import { connectRaw, formatRequest } from './fakes/raw.ts'
-import { good, until } from './fakes/street.ts'
+import { good } from './fakes/street.ts'
 import { startFakeSupplier, type FakeSupplier } from './fakes/supplier.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -391,157 +382,6 @@ describe('the audit as a file', () => {
     expect(rest.text.trimEnd().split('\n')).toHaveLength(COUNT / 10 - 50)
   })
 })
-
-/** A gateway over pages that a test makes up, and a count of those it has asked for. */
-function openDesk(makePage: (index: number, query: AuditQuery) => Page<AuditRow>): {
-  readonly house: House
-  readonly listener: Listener
-  readonly noted: readonly string[]
-  readonly read: () => number
-} {
-  let read = 0
-  const noted: string[] = []
-  const root = sampleKey('acc_a', { kind: 'root', hash: hashSecret(ROOT_KEY) })
-  const list = async (_: string, query: AuditQuery): Promise<Page<AuditRow>> => {
-    const page = makePage(read++, query)
-    // As from a thread of its own, a page comes in a later turn.
-    await new Promise((resolve) => setImmediate(resolve))
-    return page
-  }
-  const plant = {
-    clock,
-    store: { audit: { list } },
-    log: createLog({ write: (text) => noted.push(text), now: () => 0, isTerminal: false }),
-  } as unknown as Plant
-  const house: House = {
-    plant,
-    keyring: new Keyring([root], clock),
-    guesses: new Guesses(),
-    state: { phase: 'ready' },
-    reload: () => Promise.reject(new Error('not in this test')),
-  }
-  const listener = listen({
-    host: '127.0.0.1',
-    port: 0,
-    clock,
-    routes: routesOf(house),
-    render: (thrown, exchange) => renderProblem(thrown, exchange, house),
-    observe: () => {},
-  })
-  opened.push(listener)
-  return { house, listener, noted, read: () => read }
-}
-
-const opened: Listener[] = []
-const LARGE = sampleRow({ model: 'm'.repeat(4000) })
-const fullPage = (index: number, { limit }: AuditQuery): Page<AuditRow> => ({
-  items: Array.from({ length: limit }, () => LARGE),
-  next: String(index),
-})
-
-describe('a download', () => {
-  afterEach(async () => {
-    for (const listener of opened.splice(0)) await listener.stop(true)
-  })
-
-  const ask = (listener: Listener): Promise<Response> =>
-    fetch(`${listener.url}/v1/manage/audit?format=jsonl`, {
-      headers: { authorization: `Bearer ${ROOT_KEY}` },
-    })
-
-  const REQUEST = formatRequest({
-    target: '/v1/manage/audit?format=jsonl',
-    headers: [['Authorization', `Bearer ${ROOT_KEY}`]],
-  })
-
-  it('reads one page for each that is taken, and none ahead', async () => {
-    const { house, read } = openDesk(fullPage)
-    const { handler } = routesOf(house).find(({ path }) => path === '/v1/manage/audit')!
-    const request = new Request('http://gateway.test/v1/manage/audit?format=csv', {
-      headers: { authorization: `Bearer ${ROOT_KEY}` },
-    })
-    const exchange = { id: 'req_x', request, at: 0, keepOpen: () => {}, letGo: () => {} }
-    const response = await handler(exchange as unknown as Exchange)
-    const reader = response.body!.getReader()
-    for (let taken = 1; taken <= 5; taken++) {
-      // oxlint-disable-next-line no-await-in-loop -- one after another is what is tested
-      await reader.read()
-      expect(read()).toBe(taken)
-    }
-    await reader.cancel()
-    expect(read()).toBe(5)
-  })
-
-  it('waits for a slow reader, and stops for one who has gone', async () => {
-    // Every page is a megabyte: what lies in the buffers of two sockets is a dozen of them.
-    const pagesMax = 500
-    const { listener, read } = openDesk((index, query) => ({
-      ...fullPage(index, query),
-      next: index < pagesMax ? String(index) : undefined,
-    }))
-    const response = await ask(listener)
-    const reader = response.body!.getReader()
-    await reader.read()
-    await quiet(read)
-    expect(read()).toBeLessThan(100)
-    await reader.cancel()
-    await until(() => listener.pending() === 0)
-    const atLeaving = read()
-    await quiet(read)
-    expect(read()).toBe(atLeaving)
-  })
-
-  it('stops looking for someone who has gone while nothing was found', async () => {
-    const { listener, read } = openDesk((index) => ({
-      items: index === 0 ? [LARGE] : [],
-      next: String(index),
-    }))
-    const client = await connectRaw(listener.url)
-    await client.send(REQUEST)
-    await until(() => read() > 20 && client.rest.includes('mmmm'))
-    client.reset()
-    await until(() => listener.pending() === 0)
-    const atLeaving = read()
-    await quiet(read)
-    expect(read()).toBeLessThanOrEqual(atLeaving + 1)
-  })
-
-  it('tells what is wrong while it still can', async () => {
-    const { listener } = openDesk(() => {
-      throw new Error('no disk')
-    })
-    const response = await ask(listener)
-    expect(response.status).toBe(500)
-    expect(((await response.json()) as { error: Json }).error['code']).toBe('internal_error')
-  })
-
-  it('breaks off where it cannot go on, and never looks complete', async () => {
-    const { listener, noted } = openDesk((index, query) => {
-      if (index === 3) throw new Error('no disk')
-      return fullPage(index, query)
-    })
-    const client = await connectRaw(listener.url)
-    await client.send(REQUEST)
-    await client.closed
-    const text = client.rest.toString('latin1')
-    expect(text).toStartWith('HTTP/1.1 200')
-    expect(text).not.toEndWith('0\r\n\r\n')
-    expect((await ask(listener)).status).toBe(200)
-    await until(() => noted.length > 0)
-    expect(noted.join('')).toContain('no disk')
-  })
-})
-
-/** Resolves when a count has stood still for many turns of the loop. */
-async function quiet(count: () => number): Promise<void> {
-  let last = count()
-  for (let turns = 0; turns < 200; turns++) {
-    // oxlint-disable-next-line no-await-in-loop -- turn by turn
-    await new Promise((resolve) => setImmediate(resolve))
-    if (count() !== last) turns = 0
-    last = count()
-  }
-}
 
 function toCells(row: AuditRow): readonly string[] {
   const guard = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)

@@ -247,7 +247,7 @@ describe('a method that a path does not answer', () => {
     ['POST TRACE', '/v1/models', 'GET'],
     ['DELETE', '/v1/models/test-model', 'GET'],
     ['GET TRACE', CHAT, 'POST'],
-    ['GET', '/', 'HEAD'],
+    ['GET', '/api/hello', 'HEAD'],
   ]
   for (const [names, target, allowed] of rows)
     it(`${names} ${target}: 405, with the methods that it does answer`, async () => {

@@ -1,7 +1,7 @@
 // The command line: what people read, what scripts rely on, and where the root key may go. Most of it runs
 // in this process, in front of one gateway that is a process of its own.
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test'
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROOT_KEY } from './fakes/gateway.ts'
 import { createFolder, startProcess, type Folder, type GatewayProcess } from './fakes/process.ts'
@@ -183,6 +183,57 @@ async function drained(answer: Promise<Response>): Promise<void> {
   await (await answer).arrayBuffer()
 }
 
+describe('what a narrow window leaves out', () => {
+  it('is tokens and times before names, codes and who called', async () => {
+    const name = 'billing bot at night'
+    const key = (await manage('keys', 'create', '--name', name, '--quiet')).trimEnd()
+    await Promise.all([drained(chat(key)), drained(chat(key, 'demo/error-400'))])
+    const person = { environment: { ...AS_ROOT.environment, NO_COLOR: '1' }, columns: 80 }
+    const { out } = await tell(['calls', '--limit', '2'], person)
+    expect(longest(out)).toBeLessThanOrEqual(80)
+    expect(out).toContain('COST USD')
+    expect(out).toMatch(/ demo\/error-400 +billing bot at night /)
+    expect(out).not.toMatch(/REQUEST| MS /)
+    const piped = await manage('calls', '--limit', '2')
+    for (const title of ['KEY', 'KEY ID', 'IN', 'OUT', 'MS', 'CODE', 'REQUEST', 'SUPPLIER'])
+      expect(piped.split('\n')[0]).toContain(title)
+  })
+
+  it('is in a pipe: every limit of every key', async () => {
+    await createKey(...'--models demo/chat --regions EU --rpm 7 --expires 2090-01-01'.split(' '))
+    const [head = '', first = ''] = (await manage('keys', 'list', '--limit', '1')).split('\n')
+    for (const title of ['SPENT USD', 'MODELS', 'REGIONS', 'RPM', 'EXPIRES', 'CREATED'])
+      expect(head).toContain(title)
+    expect(first).toMatch(/ demo\/chat +EU +7 +2090-01-01T00:00:00Z /)
+  })
+})
+
+describe('a new key', () => {
+  it('says that its budget is not enforced yet', async () => {
+    expect(await manage('keys', 'create', '--name', 'a', '--budget', '10')).toContain(
+      '10 USD monthly (stored, not yet enforced)',
+    )
+  })
+
+  it.each([
+    ['--models nope/x,demo/chat', 'No supplier lists the model nope/x here.'],
+    ['--regions MARS', 'No model that this gateway lists is served in MARS.'],
+    ['--models demo/chat --regions MARS', 'No supplier lists the model demo/chat in MARS.'],
+  ])('with %s is made, with a warning', async (flags, warning) => {
+    const line = ['keys', 'create', '--name', 'a', '--quiet', ...flags.split(' ')]
+    const { code, out, err } = await tell(line, AS_ROOT)
+    expect({ code, err }).toEqual({ code: 0, err: `warning: ${warning}\n` })
+    expect(out).toStartWith('svc-sk-')
+  })
+
+  it('that gets models which nobody serves is changed, with a warning', async () => {
+    const { id } = await createKey()
+    const { code, err } = await tell(['keys', 'set', id, '--models', 'nope/x'], AS_ROOT)
+    expect(code).toBe(0)
+    expect(err).toBe('warning: No supplier lists the model nope/x here.\n')
+  })
+})
+
 describe('a table', () => {
   it('fits the window of a person, and is whole and plain in a pipe', async () => {
     const name = 'a name that is much too long for a window of eighty columns, 日本語 and all of it'
@@ -249,7 +300,7 @@ describe('the key that is shown', () => {
     const { key } = await createKey()
     const { code, err } = await tell(['keys', 'list'], { environment: { GATEWAY_KEY: key } })
     expect(code).toBe(4)
-    expect(err).toContain('This needs the root key')
+    expect(err).toContain('Set GATEWAY_KEY to the root key')
   })
 
   it('follows no redirect', async () => {
@@ -261,7 +312,7 @@ describe('the key that is shown', () => {
     using other = serve(() => Response.redirect(thief.url.href, 307))
     const { code, err } = await tell(['keys', 'list', '--url', other.url.href], AS_ROOT)
     expect(code).toBe(3)
-    expect(err).toContain('does not answer as a gateway (HTTP 307)')
+    expect(err).toContain('Something else than a gateway answers at')
     expect(stolen).toBeNull()
   })
 })
@@ -303,7 +354,42 @@ describe('the gateway', () => {
     using page = serve(() => new Response('<html>', { headers: { 'content-type': 'text/html' } }))
     const other = await tell(['keys', 'list', '--url', page.url.href], AS_ROOT)
     expect(other.code).toBe(3)
-    expect(other.err).toContain('does not answer as a gateway (HTTP 200)')
+    expect(other.err).toContain('Something else than a gateway answers at')
+  })
+
+  it('is told as npx runs it to whoever came by npx', async () => {
+    const data = join(folder.path, 'never')
+    const environment = { ...AS_ROOT.environment, npm_command: 'exec' }
+    const { err } = await tell(['keys', 'list', '--data', data], { environment })
+    expect(err).toContain('`npx gateway start`')
+  })
+
+  it.if(process.getuid?.() === 0)("on a stranger's folder is not said to be gone", async () => {
+    const work = join(folder.path, 'foreign')
+    const data = join(work, 'data')
+    mkdirSync(data, { recursive: true })
+    writeFileSync(join(data, 'run.json'), '{}')
+    chmodSync(data, 0o700)
+    const asNobody = (...line: readonly string[]) =>
+      spawnGateway([...line, '--data', data], {
+        environment: AS_ROOT.environment,
+        cwd: work,
+        uid: 65_534,
+      })
+    const { code, err } = await asNobody('keys', 'list')
+    expect(code).toBe(3)
+    expect(err).toContain('run.json cannot be read by you.')
+    const start = await asNobody('start', '--port', '0')
+    expect(start.code).toBe(1)
+    expect(start.err).toContain(`The data folder ${data} cannot be written by this user`)
+    expect(start.err).toContain('--data or GATEWAY_DATA')
+  })
+
+  it('has no page at its root, and says where paths begin', async () => {
+    const page = await fetch(gateway.url)
+    expect(page.status).toBe(404)
+    expect(await page.text()).toContain('Paths begin with /v1')
+    expect((await fetch(gateway.url, { method: 'HEAD' })).status).toBe(200)
   })
 
   it.if(process.getuid?.() === 0)("is not looked for at a stranger's word", async () => {
@@ -323,16 +409,39 @@ describe('the gateway', () => {
     expect((await spawn('--data', data)).code).toBe(0)
   })
 
-  it('has refused with its own words, its code and code 1', async () => {
+  it('cannot steer the terminal by what it answers', async () => {
+    const evil = 'key_\x1b[2J\x9b1m'
+    using page = serve((request) =>
+      Response.json(
+        request.url.endsWith('/health')
+          ? { status: 'ok' }
+          : { id: evil, key: evil, data: [{ id: evil }] },
+        { headers: { 'x-request-id': 'req_1' } },
+      ),
+    )
+    for (const line of [
+      ['keys', 'create', '--name', 'x', '--quiet'],
+      ['keys', 'list', '--quiet'],
+      ['keys', 'revoke', 'key_1', '--yes'],
+    ]) {
+      const { code, out } = await tell([...line, '--url', page.url.href], AS_ROOT)
+      expect(code).toBe(0)
+      expect(out).toStartWith('key_\\u001b[2J\\u009b1m')
+    }
+  })
+
+  it('has refused a value, which is told by its flag and ends with code 2', async () => {
     const line = ['keys', 'create', '--name', 'a', '--regions', 'a b']
     const { code, err } = await tell(line, AS_ROOT)
-    expect(code).toBe(1)
-    expect(err).toContain('(HTTP 400 validation_error) [allowed_regions]')
+    expect(code).toBe(2)
+    expect(err).toStartWith('error: Give --regions as a region such as "EU"')
+    expect(err).toContain('(HTTP 400 validation_error) [--regions]')
+    expect(err).toContain('See `gateway keys create --help`.')
     const machine = await tell([...line, '--json'], AS_ROOT)
     expect(JSON.parse(machine.err)).toMatchObject({
       error: { code: 'validation_error', param: 'allowed_regions', retryable: false },
       status: 400,
-      exit_code: 1,
+      exit_code: 2,
     })
   })
 
@@ -345,6 +454,8 @@ describe('the gateway', () => {
     const { code, err } = await tell(line.split(' '), AS_ROOT)
     expect(code).toBe(5)
     expect(err).toContain('not_found')
+    expect(err).not.toContain('/v1/')
+    if (line.startsWith('keys')) expect(err).toContain('`gateway keys list`')
   })
 
   it('are those that a key may call when a running gateway is asked', async () => {
@@ -395,18 +506,25 @@ describe('a reload', () => {
       exit_code: 6,
     })
     expect((await fetch(`${second.url}/health`)).status).toBe(200)
+    writeFileSync(file, 'demo: true\nlimits: {attempts: 2}\n')
+    const changed = await tell(line, AS_ROOT)
+    expect(changed.out).toMatch(/^Settings changed +limits$/m)
+    expect((await tell(line, AS_ROOT)).out).toContain('Nothing has changed.')
   })
 })
 
 interface Spawn {
   readonly environment?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** Another user than the one of this process. */
+  readonly uid?: number
 }
 
 /** The command as a process of its own. */
 async function spawnGateway(line: readonly string[], options: Spawn = {}): Promise<Told> {
   const child = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), ...line], {
     cwd: options.cwd ?? ROOT,
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
     env: { PATH: process.env['PATH'] ?? '', ...options.environment },
     stdin: 'ignore',
     stdout: 'pipe',

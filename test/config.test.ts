@@ -1,12 +1,22 @@
 // What a newcomer is told about a configuration file that does not work. Every text stands as a whole
 // beside its file, because each one has to be read as a whole.
 import { describe, expect, it } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigurationError } from '../src/config/environment.ts'
+import {
+  ConfigurationError,
+  readSettings,
+  type ConfigProblem,
+  type Environment,
+} from '../src/config/environment.ts'
 import { parseConfig } from '../src/config/load.ts'
+import { describeField, findField } from '../src/config/outline.ts'
 import { printProblem } from '../src/config/problem.ts'
 import { decodeConfig } from '../src/config/read.ts'
+import { ConfigSchema } from '../src/config/schema.ts'
+import { findSuppliers } from '../src/snapshot.ts'
+import { kindIds } from '../src/suppliers/index.ts'
+import { createFolder } from './fakes/process.ts'
 import { describeGolden } from './fixtures/config/golden.ts'
 
 const FIXTURES = join(import.meta.dir, 'fixtures/config')
@@ -21,9 +31,9 @@ const ENVIRONMENT = {
 
 const KINDS = ['openai', 'azure', 'mistral', 'groq', 'openai-compatible', 'demo']
 
-function check(file: string, bytes: Uint8Array): string {
+function check(file: string, bytes: Uint8Array, environment: Environment = ENVIRONMENT): string {
   try {
-    const { warnings } = parseConfig({ file, text: decodeConfig(file, bytes) }, ENVIRONMENT, KINDS)
+    const { warnings } = parseConfig({ file, text: decodeConfig(file, bytes) }, environment, KINDS)
     return ['ok', ...warnings.map(printProblem)].join('\n\n')
   } catch (thrown) {
     if (thrown instanceof ConfigurationError) return thrown.message
@@ -33,7 +43,44 @@ function check(file: string, bytes: Uint8Array): string {
 
 const checkText = (text: string): string => check('gateway.yaml', new TextEncoder().encode(text))
 
-describeGolden(FIXTURES, check)
+describeGolden(FIXTURES, (file, bytes) => check(file, bytes))
+
+describe('the guides', () => {
+  const read = (name: string): string => readFileSync(join(import.meta.dir, '..', name), 'utf8')
+  const blocksOf = (page: string, language: string): readonly string[] =>
+    [...page.matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, word, text = '']) =>
+      word === language ? [text] : [],
+    )
+
+  it.each(['README.md', 'docs/suppliers.md', 'docs/models.md', 'docs/configuration.md'])(
+    'show files that a start would take: %s',
+    async (name) => {
+      const files = blocksOf(read(name), 'yaml')
+      expect(files).not.toBeEmpty()
+      using folder = createFolder()
+      const variables = Object.fromEntries(
+        [...files.join('').matchAll(/\$\{(\w+)\}/g)].map(([, variable = '']) => [
+          variable,
+          variable.endsWith('HOST') ? 'gpu' : `svc_${'x'.repeat(40)}`,
+        ]),
+      )
+      for (const [index, text] of files.entries()) {
+        const config = join(folder.path, `${index}.yaml`)
+        writeFileSync(config, text, { mode: 0o600 })
+        const settings = await readSettings({ config, environment: variables, kinds: kindIds })
+        expect(settings.warnings).toEqual([])
+        expect(() => findSuppliers(settings)).not.toThrow()
+      }
+    },
+  )
+
+  it('show a broken file with exactly what is said about it', () => {
+    const blocks = blocksOf(read('docs/configuration.md'), '')
+    const at = blocks.findIndex((text) => text.startsWith('gateway.yaml has '))
+    const told = check('gateway.yaml', new TextEncoder().encode(blocks[at - 1]), {})
+    expect(`${told}\n`).toBe(blocks[at] ?? '')
+  })
+})
 
 describe('files that are no text', () => {
   it('are refused by their size before anybody parses them', () => {
@@ -145,6 +192,65 @@ suppliers:
   it('shows nothing that looks like a credential, wherever it stands', () => {
     const told = checkText('listen:\n  host: [sk-abcdefghijkl]\n  sk-abcdefghijkl oops\n')
     expect(told).not.toContain('abcdef')
+  })
+
+  it.each([
+    ['a password in an address', 'origin: [https://user:hush/hush@host]'],
+    ['a password without a scheme', 'origin: [user:hush@host]'],
+    ['what an address asks with', 'origin: [https://host/x?sig=hush]'],
+    ['a password in a text that is quoted', 'allow_private: https://user:hush@host'],
+    ['a query in a text that is quoted', 'allow_private: host?sig=hush'],
+  ])('shows nothing of %s', (_what, line) => {
+    const told = checkText(`suppliers:\n  a:\n    kind: demo\n    ${line}\n`)
+    expect(told).toStartWith('gateway.yaml has a problem')
+    expect(told).not.toContain('hush')
+  })
+
+  it.each(['', 'suppliers:\n  a:\n    kind: demo\n    ', 'suppliers:\n  ', 'suppliers: {a: {'])(
+    'shows no secret that stands in the place of a name, after %j',
+    (before) => {
+      const name = 'sk-proj-Abcdefghijkl'
+      const text = `${before}${name}: {}${before.endsWith('{') ? '}}' : ''}\n`
+      let problems: readonly ConfigProblem[] = []
+      try {
+        parseConfig({ file: 'gateway.yaml', text }, ENVIRONMENT, KINDS)
+      } catch (thrown) {
+        if (thrown instanceof ConfigurationError) ({ problems } = thrown)
+      }
+      expect(problems).not.toBeEmpty()
+      expect(JSON.stringify(problems).toLowerCase()).not.toContain('abcdefg')
+    },
+  )
+
+  it('looks at the beginning of a line or a value, however long it is', () => {
+    const long = (length: number): string => checkText(`listen:\n  port: "${'a'.repeat(length)}"\n`)
+    expect(long(1_000_000)).toBe(long(1000))
+    const far = checkText(`listen: {host: "${'a b '.repeat(200)}", port: x}\n`)
+    expect(far).toContain('gateway.yaml:1:826  listen.port  is "x"')
+    expect(far).not.toContain(' | ')
+  })
+
+  it('finds every name that stands there again, and where it stood first', () => {
+    const told = checkText(`models:\n${'  m: {}\n'.repeat(20_000)}`)
+    expect(told).toStartWith('gateway.yaml has 19999 problems:')
+    expect(told).toContain(
+      'gateway.yaml:21:3  this name stands here a second time (first in line 2)',
+    )
+  })
+
+  it('describes each field of the schema once, however many models a file has', () => {
+    const { suppliers } = describeField(ConfigSchema).fields
+    expect(suppliers && describeField(suppliers)).toBe(suppliers && describeField(suppliers))
+    expect(findField(['suppliers', 'a', 'models', 'm', 'price'])).toBe(
+      findField(['suppliers', 'b', 'models', 'n', 'price']),
+    )
+  })
+
+  it('refuses a file of nothing but brackets before it is parsed', () => {
+    for (const mark of ['[', ']', '{', '- ', '%\n', '"'])
+      expect(checkText(mark.repeat(Math.floor(1_000_000 / mark.length)))).toContain(
+        'has more than 250000 lines, names and brackets',
+      )
   })
 
   it('holds nothing that a terminal would obey', () => {

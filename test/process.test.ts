@@ -90,10 +90,11 @@ describe('a process', () => {
       /^error: GATEWAY_ROOT_KEY must begin with svc_[^\n]*\n$/,
     ],
     [{ OLLAMA_HOST: 'http://user:canary@host' }, /^error: OLLAMA_HOST is not an address[^\n]*\n$/],
+    [{ OPENAI_API_KEY: 'canary\u201d' }, /^error: OPENAI_API_KEY holds [^\n]*\n$/],
   ])('refuses %j with one line that says what to write', async (variables, line) => {
     using folder = createFolder()
     const { code, output, errors } = await runProcess(folder, variables)
-    expect(code).toBe(1)
+    expect(code).toBe(6)
     expect(output).toBe('')
     expect(errors).toMatch(line)
     expect(errors).not.toContain('canary')

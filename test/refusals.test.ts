@@ -15,18 +15,20 @@ function withMessages(messages: string): string {
 }
 
 describe('a body of hundreds of thousands of tiny items', () => {
-  it.each(['{}', '0', '[]', '{"role":"user","content":"x"}'])(
-    'is one refusal: %s',
-    async (item) => {
-      const { gateway, suppliers } = await openStreet([good])
-      const response = await gateway.chat(withMessages(Array(300_000).fill(item).join()))
-      expect(response.status).toBe(400)
-      const error = await errorOf(response)
-      expect(error.code).toBe('validation_error')
-      expect(error.human_message).toContain('more than 250000 items')
-      expect(suppliers[0]!.connections()).toBe(0)
-    },
-  )
+  it.each([
+    ['{}', 'items'],
+    ['0', 'items'],
+    ['[]', 'items'],
+    ['{"role":"user","content":"x"}', 'members'],
+  ])('is one refusal: %s', async (item, what) => {
+    const { gateway, suppliers } = await openStreet([good])
+    const response = await gateway.chat(withMessages(Array(300_000).fill(item).join()))
+    expect(response.status).toBe(400)
+    const error = await errorOf(response)
+    expect(error.code).toBe('validation_error')
+    expect(error.human_message).toContain(`more than 250000 ${what}`)
+    expect(suppliers[0]!.connections()).toBe(0)
+  })
 
   it('is one refusal where the items are spread over many arrays', async () => {
     const { gateway, suppliers } = await openStreet([good])

@@ -131,11 +131,52 @@ describe('a changed configuration', () => {
     expect([supplier.requests.length, other.requests.length]).toEqual([1, 1])
   })
 
-  it('says which settings wait for a restart', async () => {
+  it('says which settings wait for a restart, for as long as they do', async () => {
     const { gateway, supplier } = await openScene(good)
     const text = configOf({ id: 'first', at: supplier, models: ['one', 'two'] })
-    const response = await reload(gateway, `${text}listen: { port: 9 }\n`)
-    expect(await response.json()).toMatchObject({ need_restart: ['listen.port'] })
+    for (const settings of [
+      'listen: { port: 9 }\n',
+      'listen: { port: 9 }\nlimits: { attempts: 2 }\n',
+    ])
+      expect(await (await reload(gateway, text + settings)).json()).toMatchObject({
+        need_restart: ['listen.port'],
+      })
+    expect(await (await reload(gateway, text)).json()).toMatchObject({ need_restart: [] })
+  })
+
+  it('says what has changed, prices and regions too', async () => {
+    const { gateway, supplier } = await openScene(good)
+    const text = configOf({ id: 'first', at: supplier, models: ['one', 'two'] })
+    const same = (await (await reload(gateway, `${text}# said\n`)).json()) as object
+    expect(same).toMatchObject({ suppliers_changed: [], settings_changed: [] })
+    for (const changed of [
+      text.replace('output: 2', 'output: 900'),
+      text.replace('region: global', 'region: US'),
+    ])
+      expect(await (await reload(gateway, changed)).json()).toMatchObject({
+        suppliers_changed: ['first'],
+      })
+    expect(await (await reload(gateway, `${text}limits: { attempts: 2 }\n`)).json()).toMatchObject({
+      settings_changed: ['limits'],
+    })
+  })
+
+  it('leaves nothing of the ones before in memory', async () => {
+    const { gateway, supplier } = await openScene(good)
+    const text = configOf({ id: 'first', at: supplier, models: ['one', 'two'] })
+    const kept: WeakRef<object>[] = []
+    for (let count = 0; count < 6; count++) {
+      kept.push(new WeakRef(gateway.app.config()))
+      expect((await reload(gateway, `${text}# ${count}\n`)).status).toBe(200)
+    }
+    // What a turn of the loop holds on its stack is let go of in the next one.
+    for (let turn = 0; turn < 20; turn++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      Bun.gc(true)
+    }
+    const alive = kept.filter((each) => each.deref() !== undefined)
+    // The one of the start, for what waits for a restart, and at most one that a stack still names.
+    expect(alive.length).toBeLessThanOrEqual(2)
   })
 })
 
@@ -147,7 +188,9 @@ describe('a configuration that would take away what is used', () => {
     const response = await reload(gateway, text)
     const { code, problems } = await refusalOf(response)
     expect([response.status, code]).toEqual([400, 'configuration_error'])
-    expect(problems.join(' ')).toContain(`The model two would no longer be served: the key ${id}`)
+    expect(problems.join(' ')).toContain(
+      `The model two is no longer served: it is on the list of the key ${id}`,
+    )
     await until(() => logged().includes('stays in force'))
     const headers = { authorization: `Bearer ${key}` }
     expect((await gateway.chat(call('two'), { headers })).status).toBe(200)
@@ -162,13 +205,53 @@ describe('a configuration that would take away what is used', () => {
 
   it('is not applied when a key would be left without its region', async () => {
     const { gateway, supplier } = await openScene(good, { region: 'EU' })
-    await gateway.createKey({ name: 'k', allowed_models: ['one'], allowed_regions: 'EU' })
+    await gateway.createKey({ name: 'k', allowed_regions: 'EU' })
     const moved = { id: 'first', at: supplier, models: ['one', 'two'], region: 'US' }
     const response = await reload(gateway, configOf(moved))
-    const { problems } = await refusalOf(response)
-    expect(problems.join(' ')).toContain('The model one would leave EU')
-    expect(problems.join(' ')).not.toContain('The model two')
+    expect((await refusalOf(response)).problems.join(' ')).toContain('Nothing is served in EU')
   })
+
+  it('is not applied when a model that a key names would leave its region', async () => {
+    const { gateway, supplier } = await openScene(good, { region: 'EU' })
+    await gateway.createKey({ name: 'k', allowed_models: ['one'], allowed_regions: 'EU' })
+    const response = await reload(
+      gateway,
+      configOf(
+        { id: 'first', at: supplier, models: ['two'], region: 'EU' },
+        { id: 'second', at: supplier, models: ['one'], region: 'US' },
+      ),
+    )
+    const { problems } = await refusalOf(response)
+    expect(problems[0]).toContain('The model one is no longer served in EU')
+    expect(problems.join(' ')).not.toContain('two')
+  })
+
+  it('is not applied while a key names a model at one supplier alone', async () => {
+    const { gateway, supplier } = await openScene(good)
+    await gateway.createKey({ name: 'k', allowed_models: ['first/one'] })
+    const renamed = configOf({ id: 'other', at: supplier, models: ['one', 'two'] })
+    const response = await reload(gateway, renamed)
+    expect((await refusalOf(response)).problems.join(' ')).toContain('The model first/one')
+  })
+
+  it('is not applied either after a reload that changed something else', async () => {
+    const { gateway, supplier } = await openScene(good)
+    await gateway.chat(call('two'))
+    const more = configOf({ id: 'first', at: supplier, models: ['one', 'two', 'three'] })
+    expect((await reload(gateway, more)).status).toBe(200)
+    const less = configOf({ id: 'first', at: supplier, models: ['one', 'three'] })
+    expect((await reload(gateway, less)).status).toBe(400)
+  })
+
+  it.each(['', 'suppliers:\n', '# emptied\n'])(
+    'is not applied when no supplier would be left: %j',
+    async (text) => {
+      const { gateway } = await openScene(good)
+      const response = await reload(gateway, text)
+      expect((await refusalOf(response)).problems.join(' ')).toContain('No supplier would be left')
+      expect((await gateway.chat(call('one'))).status).toBe(200)
+    },
+  )
 
   it('is applied when the operator insists, and says what went', async () => {
     const { gateway, supplier } = await openScene(good)

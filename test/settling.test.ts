@@ -8,8 +8,23 @@ import { createLog } from '../src/observe/log.ts'
 import { createFakeClock, type FakeClock } from './fakes/clock.ts'
 import { HELLO, readAudit, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
 import { createFolder } from './fakes/process.ts'
-import { closeStreet, good, tidy, until, type ErrorBody } from './fakes/street.ts'
-import { startFakeSupplier, type FakeSupplier, type Script } from './fakes/supplier.ts'
+import {
+  ANSWER,
+  closeStreet,
+  good,
+  refuse,
+  sendEvents,
+  tidy,
+  until,
+  type ErrorBody,
+} from './fakes/street.ts'
+import {
+  completion,
+  DONE,
+  startFakeSupplier,
+  type FakeSupplier,
+  type Script,
+} from './fakes/supplier.ts'
 
 afterEach(closeStreet)
 
@@ -169,3 +184,35 @@ describe.each(TROUBLES)(
     })
   },
 )
+
+describe('a usage that cannot be read', () => {
+  it.each([false, true])('is told to the operator (stream: %p)', async (stream) => {
+    const usage = { prompt_tokens: '10', completion_tokens: 5, total_tokens: 15 }
+    const supplier = tidy(
+      await startFakeSupplier((_, reply) => {
+        if (!stream) return reply.json(200, completion('Hi', usage))
+        const told = `data: ${JSON.stringify({ choices: [], usage })}\n\n`
+        return sendEvents(reply, [...ANSWER, told, DONE])
+      }),
+    )
+    let logged = ''
+    const log = createLog({ write: (more) => (logged += more), now: () => 0, isTerminal: false })
+    const gateway = tidy(await startGateway({ suppliers: [supplierAt(supplier.origin)], log }))
+    const response = await gateway.chat({ ...HELLO, stream })
+    expect([response.status, (await response.text()).includes('Hi')]).toEqual([200, true])
+    await until(() => logged.includes('told a usage of test-model that cannot be read'))
+  })
+})
+
+describe('a failure that the next supplier makes good', () => {
+  it('is told to the operator and not to the caller', async () => {
+    const first = tidy(await startFakeSupplier(refuse(401, { message: 'wrong key' })))
+    const second = tidy(await startFakeSupplier(good))
+    let logged = ''
+    const log = createLog({ write: (more) => (logged += more), now: () => 0, isTerminal: false })
+    const suppliers = [supplierAt(first.origin), supplierAt(second.origin, { id: 'fake-2' })]
+    const gateway = tidy(await startGateway({ suppliers, log }))
+    expect((await gateway.chat(HELLO)).status).toBe(200)
+    await until(() => logged.includes('supplier fake: it answered 401. Check its credential.'))
+  })
+})

@@ -1,8 +1,8 @@
 // Starts that go wrong cost nothing, and a gateway that npm has started ends with npm.
 import { afterEach, describe, expect, it } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFolder, runProcess, startProcess, type Folder } from './fakes/process.ts'
+import { createFolder, ROOT, runProcess, startProcess, type Folder } from './fakes/process.ts'
 import { closeStreet, good, tidy, until } from './fakes/street.ts'
 import { startFakeSupplier } from './fakes/supplier.ts'
 
@@ -23,6 +23,15 @@ describe('a first start', () => {
       headers: { authorization: `Bearer ${second.key}` },
     })
     expect(models.status).toBe(200)
+  })
+})
+
+describe('a start at an address that the machine does not have', () => {
+  it('says so', async () => {
+    using folder = createFolder()
+    const { code, errors } = await runProcess(folder, { HOST: '192.0.2.1' })
+    expect(errors).toContain('This machine has no such address')
+    expect(code).toBe(1)
   })
 })
 
@@ -52,7 +61,11 @@ describe('a gateway that npm has started', () => {
   it('ends when npm is told to end', async () => {
     const folder = createFolder()
     tidy({ stop: async () => folder[Symbol.dispose]() })
-    await using npm = await startProcess(folder, { HOME: folder.path }, ['npm', 'start'])
+    // Npm runs in the checkout, where a developer's own configuration may stand.
+    const config = join(folder.path, 'empty.yaml')
+    writeFileSync(config, '')
+    const variables = { HOME: folder.path, GATEWAY_CONFIG: config }
+    await using npm = await startProcess(folder, variables, ['npm', '--prefix', ROOT, 'start'])
     const pid = readPid(folder)
     expect(pid).not.toBe(npm.pid)
     tidy({

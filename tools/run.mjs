@@ -11,7 +11,11 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 const COMMANDS = {
-  start: { needs: ['dependencies'], steps: [['bun', 'src/main.ts', 'start']] },
+  start: {
+    needs: ['dependencies'],
+    steps: [['bun', join(root, 'src/main.ts'), 'start']],
+    isHere: true,
+  },
   // Runs where the person is, which may be anybody's folder: no settings and no code are taken from there.
   gateway: {
     needs: ['dependencies'],

@@ -178,21 +178,23 @@ describe('a configuration that cannot be', () => {
   })
 
   it('is told the place of a rate, in the names of the file', () => {
-    // The schema lets dollars through that exact integers cannot hold.
+    // Past the schema, which would refuse it first.
     const far = (price: unknown): readonly (string | number)[] =>
-      faultOf(() => override({ 'my-model': { price } })).path
-    expect(far({ input: 90_000, output: 1 })).toEqual(['models', 'my-model', 'price', 'input'])
-    expect(far({ input: 1, output: 1, cached_input: 90_000 })).toEqual([
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- wrong on purpose
+      faultOf(() => overrideCatalogue(CATALOGUE, { 'my-model': { price } } as Config['models']))
+        .path
+    expect(far({ input: '90000', output: '1' })).toEqual(['models', 'my-model', 'price', 'input'])
+    expect(far({ input: '1', output: '1', cached_input: '90000' })).toEqual([
       'models',
       'my-model',
       'price',
       'cached_input',
     ])
-    const long = { above: 10, input: 1, output: 1, audio_output: 90_000 }
+    const long = { above: 10, input: '1', output: '1', audio_output: '90000' }
     expect(
       far([
-        { input: 1, output: 1 },
-        { from: '2027-01-01', input: 1, output: 1, long_context: long },
+        { input: '1', output: '1' },
+        { from: '2027-01-01', input: '1', output: '1', long_context: long },
       ]),
     ).toEqual(['models', 'my-model', 'price', 1, 'long_context', 'audio_output'])
   })

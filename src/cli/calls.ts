@@ -3,7 +3,7 @@ import type { Desk, Words } from './command.ts'
 import { wrongUsage } from './failure.ts'
 import type { FlagName } from './flags.ts'
 import { parseExactly, toRecord, toText, type JsonRecord } from './json.ts'
-import { reach } from './live.ts'
+import { reach, somethingElse, type Live } from './live.ts'
 import { readLimit, walk } from './pages.ts'
 import { count, isToday, money, sumMoney, time, timeAndDistance, timeOfDay } from './print.ts'
 import type { Column } from './table.ts'
@@ -32,16 +32,31 @@ export async function listCalls(words: Words, desk: Desk): Promise<void> {
   if (screen.isMachine) return screen.json(machine)
   if (items.length === 0) return screen.note('No call fits.')
   if (words.has('ids')) screen.table(ID_COLUMNS, items.map(toIds))
-  else showTable(items, desk)
+  else showTable(items, await findNames(items, live), desk)
   screen.note(`\n${summaryOf(items)}${next === undefined ? '' : `; more with --cursor ${next}`}`)
 }
 
+type Names = (id: string) => string
+
+/** Most keys whose names are fetched; beyond that a list shows ids. */
+const NAMED_MAX = 1000
+const KEYS_PAGE_MAX = 100
+
+/** What the keys of these calls are called. The one that is in no list is the root key. */
+async function findNames(items: readonly JsonRecord[], live: Live): Promise<Names> {
+  if (items.every((call) => toText(call['key_id']) === '')) return (id) => id
+  const request = { path: '/v1/manage/keys', query: {}, limit: NAMED_MAX, pageMax: KEYS_PAGE_MAX }
+  const { items: keys, next } = await walk(live, request)
+  const names = new Map(keys.map(({ id, name }) => [toText(id), toText(name)]))
+  return (id) => names.get(id) ?? (next === undefined && id !== '' ? '(root)' : id)
+}
+
 /** A window has little room: where all calls are of today, it shows the time alone. */
-function showTable(items: readonly JsonRecord[], { screen, now }: Desk): void {
+function showTable(items: readonly JsonRecord[], names: Names, { screen, now }: Desk): void {
   const isShort = screen.isWatched && items.every(({ timestamp }) => isToday(timestamp, now()))
   screen.table(
     COLUMNS,
-    items.map((call) => toRow(call, isShort ? timeOfDay : time)),
+    items.map((call) => toRow(call, names, isShort ? timeOfDay : time)),
   )
 }
 
@@ -50,6 +65,7 @@ export async function showCall(words: Words, desk: Desk): Promise<void> {
   const live = await reach(words, desk)
   const id = encodeURIComponent(words.argument ?? '')
   const { value, text } = await live.call('GET', `/v1/manage/calls/${id}`)
+  if (typeof toRecord(value)['request_id'] !== 'string') throw somethingElse(live.url)
   if (screen.isMachine) return screen.json(parseExactly(text))
   screen.sheet(describe(toRecord(value), desk.now()))
 }
@@ -103,21 +119,27 @@ const COLUMNS: readonly Column[] = [
   { title: 'TIME' },
   { title: 'HTTP', style: statusStyle },
   { title: 'MODEL', isElastic: true },
-  { title: 'SUPPLIER', isElastic: true },
-  { title: 'IN', align: 'right' },
-  { title: 'OUT', align: 'right' },
-  { title: 'COST', align: 'right' },
-  { title: 'MS', align: 'right' },
+  { title: 'KEY', isElastic: true },
+  { title: 'SUPPLIER', isElastic: true, rank: 6 },
+  { title: 'IN', align: 'right', rank: 5 },
+  { title: 'OUT', align: 'right', rank: 4 },
+  { title: 'COST USD', align: 'right' },
+  { title: 'MS', align: 'right', rank: 3 },
   { title: 'CODE', isElastic: true },
-  { title: 'KEY', isOptional: true },
-  { title: 'REQUEST', isOptional: true },
+  { title: 'KEY ID', rank: 2 },
+  { title: 'REQUEST', rank: 1 },
 ]
 
-function toRow(call: JsonRecord, print: (value: unknown) => string): readonly string[] {
+function toRow(
+  call: JsonRecord,
+  names: Names,
+  print: (value: unknown) => string,
+): readonly string[] {
   return [
     print(call['timestamp']),
     toText(call['status']),
     toText(call['model']),
+    names(toText(call['key_id'])),
     toText(call['supplier']),
     toText(call['input_tokens']),
     toText(call['output_tokens']),

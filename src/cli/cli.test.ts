@@ -1,9 +1,17 @@
 // What the command line does without a gateway: help, words that it does not know, models and files.
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test'
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createFolder, type Folder } from '../../test/fakes/process.ts'
 import { longest, tell } from '../../test/fakes/terminal.ts'
+import { kindIds } from '../suppliers/index.ts'
 import { FLAGS } from './flags.ts'
 import { commands } from './roster.ts'
 import { flagsOf } from './words.ts'
@@ -66,6 +74,11 @@ describe('what is wrongly written', () => {
     [['keys', 'list', '--limit', 'many'], '--limit takes a whole number'],
     [['keys', 'create', '--name', 'a', '--budget', '1,50'], '--budget takes dollars'],
     [['keys', 'create', '--name', 'a', '--metadata', 'plain'], '--metadata takes NAME=VALUE'],
+    [['keys', 'create', '--name', 'a', '--period', 'weekly'], '--period takes daily, monthly'],
+    [['keys', 'create', '--name', 'a', '--rpm', '0'], '--rpm takes a whole number of requests'],
+    [['keys', 'create', '--name', 'a', '--expires', 'yesterday'], '--expires takes a time that is'],
+    [['keys', 'set', 'key_a', '--expires', '2020-01-01'], '--expires takes a time that is still'],
+    [['keys', 'set', 'key_a', '--expires', '2090-02-30'], '--expires takes a time that is still'],
     [['keys', 'set', 'key_a'], 'Nothing is named to be changed.'],
     [['keys', 'revoke', 'key_a'], 'Write --yes.'],
     [['calls', '--from', 'yesterday'], '--from takes a time such as'],
@@ -108,6 +121,38 @@ describe('models', () => {
   })
 })
 
+describe('models that are searched', () => {
+  const write = (name: string, text: string): string => {
+    const file = join(folder.path, name)
+    writeFileSync(file, text)
+    return file
+  }
+
+  it('and not found lead a person to the catalogue, and a script to nothing', async () => {
+    const file = write('search.yaml', 'demo: true\n')
+    const line = ['models', 'gpt-5', '--config', file]
+    const seen = await tell(line, { columns: 80 })
+    expect(seen.err).toContain('`gateway models --all gpt-5`')
+    expect(await tell(line)).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it('of the catalogue are there although the file has problems', async () => {
+    const file = write('broken.yaml', 'nonsense: 1\n')
+    const { code, out, err } = await tell(['models', '--all', '--config', file])
+    expect(code).toBe(0)
+    expect(out).toContain('gpt-')
+    expect(err).toContain('warning: The configuration has problems')
+    expect((await tell(['models', '--config', file])).code).toBe(6)
+  })
+
+  it('name as suppliers none that no file could name', async () => {
+    const { out } = await tell(['models', '--all', '--json'])
+    const { data } = JSON.parse(out) as { data: { suppliers: string[] }[] }
+    const named = new Set(data.flatMap(({ suppliers }) => suppliers))
+    expect([...named].filter((id) => !kindIds.includes(id))).toEqual([])
+  })
+})
+
 describe('the configuration file', () => {
   const write = (name: string, text: string): string => {
     const file = join(folder.path, name)
@@ -123,6 +168,49 @@ describe('the configuration file', () => {
     expect(out).toBe(`${file} is good: the demo suppliers.\n`)
     const machine = await tell(['config', 'check', '--config', file, '--json'])
     expect(JSON.parse(machine.out)).toMatchObject({ file, demo: true, warnings: [] })
+  })
+
+  it('is counted as a start would have it: the demo, and servers of any model', async () => {
+    const local = 'suppliers:\n  lab: { kind: ollama }\n'
+    const check = async (text: string) =>
+      (await tell(['config', 'check', write('counted.yaml', text)])).out.split(' is good: ')[1]
+    expect(await check(local)).toBe('1 supplier, any model of lab.\n')
+    expect(await check(`demo: true\n${local}`)).toMatch(
+      /^1 supplier and the demo, \d+ models, any model of lab\.\n$/,
+    )
+  })
+
+  it('has all faults of its suppliers told at once, with a guess at what was meant', async () => {
+    const file = write(
+      'models.yaml',
+      `suppliers:
+  main:
+    kind: openai
+    origin: http://localhost
+    models: { gpt4o: {}, zzz-unknown: {}, yyy-unknown: {} }
+  other:
+    kind: openai
+    credential: x
+    region: MARS
+`,
+    )
+    const { code, err } = await tell(['config', 'check', file])
+    expect(code).toBe(6)
+    expect(err).toContain('has 6 problems')
+    for (const place of ['gpt4o.price', 'zzz-unknown.price', 'main.origin', 'main.credential'])
+      expect(err).toContain(place)
+    expect(err).toContain('suppliers.other.region')
+    expect(err).toContain('did you mean gpt-4o?')
+  })
+
+  it('has its problems wrapped at words for a person and on one line for a script', async () => {
+    const file = write('long.yaml', 'suppliers:\n  main:\n    kind: nonsense\n')
+    const seen = await tell(['config', 'check', file], { columns: 80 })
+    expect(longest(seen.err)).toBeLessThanOrEqual(80)
+    const plain = await tell(['config', 'check', file])
+    expect(longest(plain.err)).toBeGreaterThan(80)
+    const flat = (text: string): string => Bun.stripANSI(text).replaceAll(/\s+/g, ' ')
+    expect(flat(seen.err)).toBe(flat(plain.err))
   })
 
   it('is bad, and every problem is told with its place and code 6', async () => {
@@ -179,15 +267,43 @@ describe('the configuration file', () => {
     expect(existsSync(target)).toBe(false)
   })
 
+  it('is not written through a link that somebody laid beside it', async () => {
+    const file = join(folder.path, 'forced.yaml')
+    const target = join(folder.path, 'precious')
+    writeFileSync(target, 'mine')
+    symlinkSync(target, `${file}.new`)
+    writeFileSync(file, 'old')
+    expect((await tell(['config', 'init', file, '--force'])).code).toBe(0)
+    expect(readFileSync(target, 'utf8')).toBe('mine')
+    expect(readFileSync(file, 'utf8')).toContain('suppliers:')
+    const beside = readdirSync(folder.path).filter((name) => name.startsWith('forced.yaml'))
+    expect(beside.toSorted()).toEqual(['forced.yaml', 'forced.yaml.new'])
+  })
+
+  it('is bad where a variable of a supplier is, also when there is no file', async () => {
+    const file = write('found.yaml', 'discover: true\n')
+    const environment = { OPENAI_API_KEY: 'sk-canary\u201d' }
+    const { code, err } = await tell(['config', 'check', file], { environment })
+    expect(code).toBe(6)
+    expect(err).toContain('OPENAI_API_KEY holds ')
+    expect(err).not.toContain('canary')
+  })
+
   it('gets the suppliers that a person chooses, those with a variable already chosen', async () => {
     const file = join(folder.path, 'chosen.yaml')
     const environment = { MISTRAL_API_KEY: 'canary' }
     const asked = await tell(['config', 'init', file], {
       environment,
       columns: 80,
-      answers: ['99', '1', ''],
+      answers: ['99', '1 77', '15,16', ''],
     })
     expect(asked.code).toBe(0)
+    expect(asked.err).toContain('77 is none of the numbers')
+    expect(asked.err).toContain('[x] openai ')
+    expect(asked.err).toMatch(/\[ \] azure +write your address/)
+    expect(asked.err).toMatch(/\[x\] openai-compatible +a server of your own/)
+    const keys = { OPENAI_API_KEY: 'k', AZURE_OPENAI_API_KEY: 'k', ...environment }
+    expect((await tell(['config', 'check', file], { environment: keys })).code).toBe(0)
     expect(asked.err).toContain('[x] mistral')
     expect(asked.err).toContain('MISTRAL_API_KEY is set')
     expect(asked.err).toContain('99 is none of the numbers')

@@ -68,6 +68,16 @@ export async function readOffer(options: FileOptions): Promise<Offer> {
   }
 }
 
+/** What is known of models, without any file. */
+export async function readCatalogue(): Promise<readonly CatalogueModel[]> {
+  return (await import('../catalog/index.ts')).catalogue
+}
+
+/** The kinds of supplier that a file can name. */
+export async function findServing(): Promise<ReadonlySet<string>> {
+  return new Set((await import('../suppliers/index.ts')).kindIds)
+}
+
 /** The demo as it would be: its suppliers are servers, and none is started for a list. */
 async function describeDemo(): Promise<readonly Offered[]> {
   const { DEMO_REGIONS, demoModels } = await import('../suppliers/demo/models.ts')
@@ -83,10 +93,11 @@ async function describeDemo(): Promise<readonly Offered[]> {
 /** What is wrong with where the names of suppliers lead now. */
 export async function findAddressTroubles(
   suppliers: readonly Supplier[],
+  lookup: Settings['lookup'],
 ): Promise<readonly string[]> {
   const { findAddressTrouble } = await import('../suppliers/connect.ts')
   const found = suppliers.map(async (supplier) => {
-    const trouble = await findAddressTrouble(supplier)
+    const trouble = await findAddressTrouble(supplier, { lookup })
     return trouble === undefined ? [] : [`${supplier.id}: ${trouble}`]
   })
   return (await Promise.all(found)).flat()
@@ -98,7 +109,8 @@ export async function asConfigurationFailure(thrown: unknown): Promise<never> {
   if (!(thrown instanceof ConfigurationError)) throw thrown
   const problems = thrown.problems.map(toMachineProblem)
   throw new CliFailure('configuration', thrown.message, {
-    isLaidOut: problems.length > 0,
+    // Several lines stand as they are; one is wrapped like any other.
+    isLaidOut: thrown.message.includes('\n'),
     details: { problems },
     cause: thrown,
   })
@@ -116,19 +128,32 @@ export interface Choice {
   readonly variable: string
   readonly isSet: boolean
   readonly isChosen: boolean
+  /** What is still to be written into the file by hand. */
+  readonly toDo?: string
 }
 
-/** Those that need nothing but a variable; what the environment has is chosen already. */
+/** Stands for a server that has no variable; the text of the example knows it. */
+const OWN_SERVER = 'OWN_SERVER'
+
+/** What the environment has is chosen already, where nothing else is needed. */
 export async function findChoices(
   lookup: (name: string) => string | undefined,
 ): Promise<readonly Choice[]> {
   const { kinds } = await import('../suppliers/index.ts')
-  return kinds.flatMap(({ id, origin, environment }) => {
-    const [usual] = environment
-    if (origin === undefined || usual === undefined) return []
-    const set = environment.find((name) => lookup(name) !== undefined)
+  return kinds.map(({ id, origin, environment: [usual, ...others] }) => {
+    if (usual === undefined)
+      return {
+        id,
+        variable: OWN_SERVER,
+        isSet: false,
+        isChosen: false,
+        toDo: 'a server of your own: write its address and models',
+      }
+    const set = [usual, ...others].find((name) => lookup(name) !== undefined)
     const isSet = set !== undefined
-    return [{ id, variable: set ?? usual, isSet, isChosen: isSet }]
+    const choice = { id, variable: set ?? usual, isSet }
+    if (origin !== undefined) return { ...choice, isChosen: isSet }
+    return { ...choice, isChosen: false, toDo: 'write your address and deployments' }
   })
 }
 

@@ -13,7 +13,7 @@ export interface Flag {
 export const FLAGS = {
   all: { text: 'all there is' },
   'allow-drop': { text: 'also take away models that keys name or calls have lately used' },
-  budget: { value: 'USD', text: 'most dollars to spend in a period' },
+  budget: { value: 'USD', text: 'most dollars to spend in a period; stored, not yet enforced' },
   code: { value: 'CODE', text: 'only calls that ended with this error code' },
   config: { value: 'FILE', text: 'the configuration file (GATEWAY_CONFIG)' },
   cursor: { value: 'CURSOR', text: 'go on where an earlier list stopped' },

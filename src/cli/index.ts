@@ -44,7 +44,10 @@ async function answer(spoken: Spoken, screen: Screen, terminal: Terminal): Promi
 
 function withHelp(thrown: unknown, help: string): unknown {
   if (!(thrown instanceof CliFailure) || thrown.kind !== 'usage') return thrown
-  return thrown.advice === undefined ? wrongUsage(thrown.message, `See \`${help}\`.`) : thrown
+  if (thrown.advice !== undefined) return thrown
+  const { message, error, details } = thrown
+  const advice = `See \`${help}\`.`
+  return new CliFailure('usage', message, { advice, details, ...(error && { error }) })
 }
 
 function deskOf(screen: Screen, terminal: Terminal): Desk {

@@ -1,5 +1,5 @@
-// The flags that describe a key, as the body that the gateway takes. Only their form is read here; what a
-// value may be is the gateway's to say.
+// The flags that describe a key, as the body that the gateway takes. What is plainly wrong is told here, in
+// the words of the command line; the rest is the gateway's to say.
 import { parseUsd, printUsd } from '../core/money.ts'
 import type { Words } from './command.ts'
 import { wrongUsage } from './failure.ts'
@@ -9,25 +9,26 @@ import type { JsonRecord } from './json.ts'
 /** Takes a limit away. */
 const NONE = 'none'
 const DAY = /^\d{4}-\d{2}-\d{2}$/
+const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/
 
-type Reader = (text: string) => unknown
+type Reader = (text: string, now: number) => unknown
 
 const FIELDS: readonly (readonly [flag: FlagName, field: string, read: Reader])[] = [
   ['models', 'allowed_models', readNames],
   ['regions', 'allowed_regions', readNames],
   ['budget', 'budget_limit', readAmount],
-  ['period', 'budget_period', (text) => text],
+  ['period', 'budget_period', readPeriod],
   ['rpm', 'rate_limit_rpm', readCount],
   ['expires', 'expires_at', readMoment],
 ]
 
-export function readSettings(words: Words): JsonRecord {
+export function readSettings(words: Words, now: number): JsonRecord {
   const name = words.text('name')
   const labels = words.texts('metadata')
   const fields = FIELDS.flatMap(([flag, field, read]) => {
     const text = words.text(flag)
     if (text === undefined) return []
-    return [[field, text === NONE ? null : read(text)] as const]
+    return [[field, text === NONE ? null : read(text, now)] as const]
   })
   return {
     ...(name === undefined ? {} : { name }),
@@ -51,13 +52,30 @@ function readAmount(text: string): unknown {
 }
 
 function readCount(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw wrongUsage('--rpm takes a whole number of requests a minute.')
+  const rpm = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (rpm > 0) return rpm
+  throw wrongUsage(
+    `--rpm takes a whole number of requests a minute from 1 on, or none, and got ${JSON.stringify(text)}.`,
+  )
+}
+
+const PERIODS = ['daily', 'monthly', 'rolling']
+
+function readPeriod(text: string): string {
+  if (PERIODS.includes(text)) return text
+  throw wrongUsage(`--period takes ${PERIODS.join(', ')}, and got ${JSON.stringify(text)}.`)
 }
 
 /** A day ends the key as it begins, in UTC. */
-function readMoment(text: string): string {
-  return DAY.test(text) ? `${text}T00:00:00Z` : text
+function readMoment(text: string, now: number): string {
+  const written = DAY.test(text) ? `${text}T00:00:00Z` : text
+  const at = MOMENT.test(written) ? Date.parse(written) : Number.NaN
+  // A parser may take the 30th of February for the 2nd of March.
+  const isReal = !Number.isNaN(at) && new Date(at).toISOString().startsWith(written.slice(0, 10))
+  if (isReal && at > now) return written
+  throw wrongUsage(
+    `--expires takes a time that is still to come, in UTC, such as 2030-01-31 or 2030-01-31T12:00:00Z, or none, and got ${JSON.stringify(text)}.`,
+  )
 }
 
 function readLabels(pairs: readonly string[]): JsonRecord | null {

@@ -3,31 +3,61 @@ import type { Desk, Words } from './command.ts'
 import { CliFailure, wrongUsage } from './failure.ts'
 import { parseExactly, toList, toRecord, toText, type JsonRecord } from './json.ts'
 import { readSettings } from './key-settings.ts'
-import { reach, type Live } from './live.ts'
+import { reach, somethingElse, type Live } from './live.ts'
 import { readLimit, walk } from './pages.ts'
-import { count, distance, money, timeAndDistance } from './print.ts'
+import { count, distance, money, time, timeAndDistance } from './print.ts'
 import type { Column } from './table.ts'
-import type { Style } from './text.ts'
+import { clean, type Style } from './text.ts'
 
 const PATH = '/v1/manage/keys'
 const PAGE_MAX = 100
 
 export async function createKey(words: Words, desk: Desk): Promise<void> {
   const { screen } = desk
-  const body = readSettings(words)
+  const body = readSettings(words, desk.now())
   const live = await reach(words, desk)
   const { value, text } = await live.call('POST', PATH, body)
   const created = toRecord(value)
+  if (typeof created['key'] !== 'string') throw somethingElse(live.url)
+  for (const doubt of await findDoubts(live.as(created['key']), body)) screen.warn(doubt)
   if (screen.isMachine) return screen.json(parseExactly(text))
-  if (words.has('quiet')) return screen.print(toText(created['key']))
+  if (words.has('quiet')) return screen.print(clean(toText(created['key'])))
   screen.sheet([
     ['ID', toText(created['id'])],
     ['Name', toText(created['name'])],
     ['Key', toText(created['key'])],
+    ...newBudget(words),
   ])
   screen.note(
     `\nThe key is shown this once. Clients send it as \`Authorization: Bearer <key>\` to ${live.url}/v1.`,
   )
+}
+
+/** Until budgets are enforced, nobody may believe that they are. */
+const NOT_ENFORCED = 'stored, not yet enforced'
+
+function newBudget(words: Words): readonly (readonly [string, string])[] {
+  const limit = words.text('budget')
+  if (limit === undefined || limit === 'none') return []
+  return [['Budget', `${limit} USD ${words.text('period') ?? 'monthly'} (${NOT_ENFORCED})`]]
+}
+
+/** What a key is for and cannot reach. That is no error: suppliers may come later. */
+async function findDoubts(live: Live, body: JsonRecord): Promise<readonly string[]> {
+  const models = toList(body['allowed_models']).map(toText)
+  const regions = toList(body['allowed_regions']).map(toText)
+  if (models.length === 0 && regions.length === 0) return []
+  // The secret is shown this once: nothing that fails from here on may keep it from being shown.
+  const answer = await live.call('GET', '/v1/models?limit=1000').catch(() => undefined)
+  if (answer === undefined) return []
+  const { value } = answer
+  const listed = Array.isArray(value) ? value : toList(toRecord(value)['data'])
+  const ids = new Set(listed.map((model) => toText(toRecord(model)['id'])))
+  const where = regions.length === 0 ? 'here' : `in ${regions.join(', ')}`
+  if (models.length === 0)
+    return ids.size > 0 ? [] : [`No model that this gateway lists is served ${where}.`]
+  const missing = models.filter((id) => !ids.has(id))
+  return missing.map((id) => `No supplier lists the model ${id} ${where}.`)
 }
 
 export async function listKeys(words: Words, desk: Desk): Promise<void> {
@@ -37,7 +67,7 @@ export async function listKeys(words: Words, desk: Desk): Promise<void> {
   const query = { cursor: words.text('cursor') }
   const { items, next, machine } = await walk(live, { path: PATH, query, limit, pageMax: PAGE_MAX })
   if (screen.isMachine) return screen.json(machine)
-  if (words.has('quiet')) return screen.print(...items.map(({ id }) => toText(id)))
+  if (words.has('quiet')) return screen.print(...items.map(({ id }) => clean(toText(id))))
   if (items.length === 0)
     return screen.note('There are no keys yet. Make one with `gateway keys create --name NAME`.')
   screen.table(
@@ -50,16 +80,19 @@ export async function listKeys(words: Words, desk: Desk): Promise<void> {
 export async function showKey(words: Words, desk: Desk): Promise<void> {
   const live = await reach(words, desk)
   const { value, text } = await live.call('GET', addressOf(words))
-  showOne(toRecord(value), text, desk)
+  showOne(asKey(value, live), text, desk)
 }
 
 export async function changeKey(words: Words, desk: Desk): Promise<void> {
-  const body = readSettings(words)
+  const body = readSettings(words, desk.now())
   if (Object.keys(body).length === 0)
     throw wrongUsage('Nothing is named to be changed. Write for example --budget 25.')
   const live = await reach(words, desk)
   const { value, text } = await live.call('PATCH', addressOf(words), body)
-  showOne(toRecord(value), text, desk)
+  // Asked as root, which every region is open to: only models can be told from this.
+  const { allowed_models: models } = body
+  for (const doubt of await findDoubts(live, { allowed_models: models })) desk.screen.warn(doubt)
+  showOne(asKey(value, live), text, desk)
 }
 
 export async function revokeKey(words: Words, desk: Desk): Promise<void> {
@@ -70,8 +103,9 @@ export async function revokeKey(words: Words, desk: Desk): Promise<void> {
   const live = await reach(words, desk)
   if (!words.has('yes')) await confirm(words, desk, live)
   const { value, text } = await live.call('DELETE', addressOf(words))
+  const { id } = asKey(value, live)
   if (screen.isMachine) return screen.json(parseExactly(text))
-  screen.print(`${toText(toRecord(value)['id'])} is revoked.`)
+  screen.print(`${clean(toText(id))} is revoked.`)
 }
 
 async function confirm(words: Words, { screen, input }: Desk, live: Live): Promise<void> {
@@ -85,6 +119,13 @@ async function confirm(words: Words, { screen, input }: Desk, live: Live): Promi
   screen.ask('\nRevoke this key, at once and for good? [y/N] ')
   const answer = (await input.line()) ?? ''
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure('refused', 'Nothing was revoked.')
+}
+
+/** The answer as a key; whatever has no id was sent by something else. */
+function asKey(value: unknown, { url }: Live): JsonRecord {
+  const key = toRecord(value)
+  if (typeof key['id'] !== 'string') throw somethingElse(url)
+  return key
 }
 
 function addressOf({ argument }: Words): string {
@@ -102,9 +143,13 @@ const COLUMNS: readonly Column[] = [
   { title: 'ID' },
   { title: 'NAME', isElastic: true },
   { title: 'STATUS', style: (cell) => STATUS_STYLES[cell] },
-  { title: 'SPENT', align: 'right' },
-  { title: 'BUDGET', align: 'right' },
-  { title: 'CREATED', isOptional: true },
+  { title: 'SPENT USD', align: 'right' },
+  { title: 'BUDGET USD', align: 'right' },
+  { title: 'MODELS', isElastic: true, rank: 5 },
+  { title: 'REGIONS', rank: 4 },
+  { title: 'RPM', align: 'right', rank: 2 },
+  { title: 'EXPIRES', rank: 3 },
+  { title: 'CREATED', rank: 1 },
 ]
 
 function toRow(key: JsonRecord, now: number): readonly string[] {
@@ -114,6 +159,10 @@ function toRow(key: JsonRecord, now: number): readonly string[] {
     toText(key['status']),
     money(key['budget_used']),
     budgetOf(key),
+    toList(key['allowed_models']).map(toText).join(','),
+    toList(key['allowed_regions']).map(toText).join(','),
+    toText(key['rate_limit_rpm']),
+    time(key['expires_at']),
     distance(key['created'], now),
   ]
 }
@@ -161,7 +210,8 @@ function describeBudget(key: JsonRecord, now: number): string {
   const limit = budgetOf(key)
   if (limit === '') return 'no limit'
   const left = money(key['budget_remaining'])
-  return `${limit}, ${left} left, resets ${timeAndDistance(key['resets_at'], now)}`
+  const resets = timeAndDistance(key['resets_at'], now)
+  return `${limit}, ${left} left, resets ${resets} (${NOT_ENFORCED})`
 }
 
 function moreOf(next: string | undefined): string {

@@ -5,9 +5,15 @@ import { toNanoUsd, printUsd, type PicoUsd } from '../core/money.ts'
 import type { Price } from '../core/usage.ts'
 import { priceAt } from '../ledger/price.ts'
 import type { Desk, Words } from './command.ts'
-import { asConfigurationFailure, readOffer, type Offer } from './files.ts'
-import { parseExactly, toList, toRecord, toText } from './json.ts'
-import { reach } from './live.ts'
+import {
+  asConfigurationFailure,
+  findServing,
+  readOffer,
+  readCatalogue,
+  type Offer,
+} from './files.ts'
+import { parseExactly, toRecord, toText } from './json.ts'
+import { reach, somethingElse } from './live.ts'
 import { count } from './print.ts'
 import type { Column } from './table.ts'
 
@@ -23,7 +29,8 @@ async function listLive(words: Words, desk: Desk): Promise<void> {
   // A parameter of any name makes the answer a list object, whatever the gateway's habit.
   const { text } = await live.call('GET', '/v1/models?limit=1000')
   const answer = parseExactly(text)
-  const all = Array.isArray(answer) ? answer : toList(toRecord(answer)['data'])
+  const all: unknown = Array.isArray(answer) ? answer : toRecord(answer)['data']
+  if (!Array.isArray(all)) throw somethingElse(live.url)
   const models = all.map(toRecord).filter(({ id }) => isWanted(toText(id), words))
   if (screen.isMachine) return screen.json({ object: 'list', data: models })
   screen.table(
@@ -36,12 +43,32 @@ async function listLive(words: Words, desk: Desk): Promise<void> {
 async function listOffered(words: Words, desk: Desk): Promise<void> {
   const { screen, terminal, now } = desk
   const options = { config: words.text('config'), environment: terminal.environment }
-  const offer = await readOffer(options).catch(asConfigurationFailure)
-  const all = words.has('all') ? fromCatalogue(offer, now()) : fromSuppliers(offer, now())
+  const offer = await readOffer(options)
+    .catch(asConfigurationFailure)
+    .catch((thrown: unknown) => withoutFile(thrown, words, desk))
+  const all =
+    'settings' in offer && !words.has('all')
+      ? fromSuppliers(offer, now())
+      : fromCatalogue(offer.catalogue, now(), await findServing())
   const models = all.filter(({ id }) => isWanted(id, words))
   if (screen.isMachine) return screen.json({ object: 'list', data: models.map(toMachine) })
   if (models.length > 0) screen.table(COLUMNS, models.map(toRow))
   screen.note(`\n${sourceOf(models.length, offer, words)}`)
+}
+
+type CatalogueAlone = Pick<Offer, 'catalogue'>
+
+/** The catalogue is part of the program: a file with problems does not hide it. */
+async function withoutFile(
+  thrown: unknown,
+  words: Words,
+  { screen }: Desk,
+): Promise<Offer | CatalogueAlone> {
+  if (!words.has('all')) throw thrown
+  screen.warn(
+    'The configuration has problems, so this is the catalogue without it. `gateway config check` lists them.',
+  )
+  return { catalogue: await readCatalogue() }
 }
 
 function isWanted(id: string, { argument }: Words): boolean {
@@ -75,18 +102,23 @@ function fromSuppliers(offer: Offer, now: number): readonly Shown[] {
   return [...shown.values()]
 }
 
-function fromCatalogue({ catalogue }: Offer, now: number): readonly Shown[] {
+/** The catalogue also has suppliers that are no kind yet; nobody could set one up. */
+function fromCatalogue(
+  catalogue: readonly CatalogueModel[],
+  now: number,
+  serving: ReadonlySet<string>,
+): readonly Shown[] {
   return catalogue.map((model) => ({
     id: model.id,
     model,
-    suppliers: [...model.suppliers.keys()],
+    suppliers: [...model.suppliers.keys()].filter((kind) => serving.has(kind)),
     price: model.prices && priceAt(model.prices, now),
   }))
 }
 
 const COLUMNS: readonly Column[] = [
   { title: 'MODEL' },
-  { title: 'KIND', isOptional: true },
+  { title: 'KIND', rank: 1 },
   { title: 'CONTEXT', align: 'right' },
   { title: 'INPUT', align: 'right' },
   { title: 'OUTPUT', align: 'right' },
@@ -103,7 +135,7 @@ function toRow({ id, model, suppliers, price }: Shown): readonly string[] {
     tokens(model?.contextWindow),
     input,
     isWithoutOutput ? '' : output,
-    suppliers.join(', '),
+    suppliers.join(', ') || 'none yet',
   ]
 }
 
@@ -168,10 +200,15 @@ function toMachinePrice({ input, output, cachedInput, search, character, second 
   }
 }
 
-function sourceOf(shown: number, { settings, isDemo }: Offer, words: Words): string {
+function sourceOf(shown: number, offer: Offer | CatalogueAlone, words: Words): string {
   const models = count(shown, 'model')
-  if (words.has('all')) return `${models} of the catalogue; prices in dollars a million tokens`
+  if (words.has('all') || !('settings' in offer))
+    return `${models} of the catalogue; prices in dollars a million tokens`
+  const { settings, isDemo } = offer
+  if (shown === 0 && words.argument !== undefined)
+    return `No model that would be served has ${words.argument} in its id. \`gateway models --all ${words.argument}\` searches the whole catalogue.`
   const from = settings.file ?? 'the environment'
-  const demo = isDemo ? '; the demo answers, because no supplier is set' : ''
+  const isAlone = isDemo && offer.suppliers.length === 0
+  const demo = isAlone ? '; the demo answers, because no supplier is set' : ''
   return `${models} by ${from}; prices in dollars a million tokens${demo}`
 }

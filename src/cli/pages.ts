@@ -2,7 +2,7 @@
 // last one: only the gateway's word counts.
 import { wrongUsage } from './failure.ts'
 import { isRecord, parseExactly, toList, toRecord, type JsonRecord } from './json.ts'
-import type { Live } from './live.ts'
+import { somethingElse, type Live } from './live.ts'
 
 export interface ListRequest {
   readonly path: string
@@ -31,6 +31,7 @@ export async function walk(live: Live, request: ListRequest): Promise<Listed> {
     // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
     const answer = await live.call('GET', addressOf(request, { ...request.query, limit, cursor }))
     const page = toRecord(answer.value)
+    if (!Array.isArray(page['data'])) throw somethingElse(live.url)
     items.push(...toList(page['data']).filter(isRecord))
     exact.push(...toList(toRecord(parseExactly(answer.text))['data']))
     const next = page['next_cursor']

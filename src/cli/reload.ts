@@ -2,19 +2,20 @@
 import type { Desk, Words } from './command.ts'
 import { CliFailure } from './failure.ts'
 import { isRecord, parseExactly, toList, toRecord, toText, type JsonRecord } from './json.ts'
-import { reach } from './live.ts'
+import { reach, somethingElse } from './live.ts'
 
 export async function reload(words: Words, desk: Desk): Promise<void> {
   const { screen } = desk
   const live = await reach(words, desk)
   const body = { allow_drop: words.has('allow-drop') }
   const { value, text } = await live.call('POST', '/v1/manage/reload', body).catch(explain)
+  if (toRecord(value)['applied'] !== true) throw somethingElse(live.url)
   if (screen.isMachine) return screen.json(parseExactly(text))
   screen.print('The configuration is in force.')
   const answer = toRecord(value)
   const changes = changesOf(answer)
   if (changes.length > 0) screen.sheet(changes)
-  else screen.print('Suppliers and models are the same as before.')
+  else screen.print('Nothing has changed.')
   for (const problem of toList(answer['problems'])) screen.warn(toText(problem))
 }
 
@@ -33,8 +34,10 @@ function explain(thrown: unknown): never {
 const LABELS: Readonly<Record<string, string>> = {
   suppliers_added: 'New suppliers',
   suppliers_removed: 'Suppliers gone',
+  suppliers_changed: 'Suppliers changed',
   models_added: 'New models',
   models_removed: 'Models gone',
+  settings_changed: 'Settings changed',
   need_restart: 'Wait for a restart',
 }
 

@@ -70,7 +70,7 @@ const keysCreate: Command = {
   needs: 'name',
   isLive: true,
   examples: [
-    ['gateway keys create --name "billing bot" --budget 10', 'ten dollars a month'],
+    ['gateway keys create --name "billing bot" --rpm 60', 'sixty calls a minute'],
     ['gateway keys create --name eu --models demo/chat --regions EU', 'one model, one region'],
     ['KEY=$(gateway keys create --name ci --quiet)', 'the secret alone'],
   ],
@@ -150,7 +150,7 @@ const calls: Command = {
   words: ['calls'],
   summary: 'list calls, newest first, with filters',
   details: [
-    'One line for every call that was let in: when, which model, who answered, tokens, cost and time. Without --limit the last 20.',
+    'One line for every call that was let in: when, which model, who answered, tokens, cost, time and which key asked. Without --limit the last 20. A narrow window shows what fits; a pipe gets every column.',
   ],
   flags: [
     'key-id',

@@ -2,9 +2,9 @@
 // nothing but the answer reaches stdout, and stderr holds one JSON object a line.
 import type { CliFailure } from './failure.ts'
 import { printJson } from './json.ts'
-import { table, sheet, type Column } from './table.ts'
+import { table, sheet, type Column, type TableOptions } from './table.ts'
 import type { Terminal } from './terminal.ts'
-import { clean, paint, wrap, type Style } from './text.ts'
+import { clean, paint, wrap, wrapLines, type Style } from './text.ts'
 
 const WIDTH_DEFAULT = 80
 /** Longer lines of prose are hard to read, however wide the window is. */
@@ -38,22 +38,27 @@ export class Screen {
   }
 
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
-    // A pipe gets all of it: whoever cuts or searches there wants whole values.
-    const width = this.isWatched ? this.#terminal.columns || WIDTH_DEFAULT : undefined
     const cleaned = rows.map((row) => row.map(clean))
-    this.print(...table(columns, cleaned, { width, isColoured: this.#isColoured('stdout') }))
+    this.print(...table(columns, cleaned, this.#tableOptions))
   }
 
   sheet(pairs: readonly (readonly [name: string, value: string])[]): void {
     const cleaned = pairs.map(([name, value]) => [clean(name), clean(value)] as const)
-    this.print(...sheet(cleaned, { isColoured: this.#isColoured('stdout') }))
+    this.print(...sheet(cleaned, this.#tableOptions))
+  }
+
+  /** A pipe gets all of it: whoever cuts or searches there wants whole values. */
+  get #tableOptions(): TableOptions {
+    const width = this.isWatched ? this.#terminal.columns || WIDTH_DEFAULT : undefined
+    return { width, isColoured: this.#isColoured('stdout') }
   }
 
   /** Words around the answer: for a person alone, and never in the way of a pipe. */
   note(text: string): void {
     const { stdout, stderr } = this.#terminal.isTerminal
     if (this.isMachine || !stdout || !stderr) return
-    this.#tell(this.#style(wrap(text, this.#proseWidth).join('\n'), 'dim'))
+    const cleaned = this.#spell(text).split('\n').map(clean).join('\n')
+    this.#tell(this.#style(wrap(cleaned, this.#proseWidth).join('\n'), 'dim'))
   }
 
   /** A question, without the end of the line. */
@@ -73,18 +78,30 @@ export class Screen {
       return
     }
     const { message, advice, isLaidOut } = failure
-    if (isLaidOut) this.#tell(this.#style(ERROR, 'red') + message.split('\n').map(clean).join('\n'))
+    if (isLaidOut) this.#tell(this.#style(ERROR, 'red') + this.#layOut(message))
     else this.#tell(this.#labelled(ERROR, 'red', message))
     if (advice === undefined) return
     const indent = ' '.repeat(ERROR.length)
-    for (const line of wrap(advice, this.#proseWidth - ERROR.length)) this.#tell(indent + line)
+    for (const line of wrap(this.#spell(advice), this.#proseWidth - ERROR.length))
+      this.#tell(indent + line)
   }
 
   #labelled(label: string, style: Style, text: string): string {
-    const lines = text.split('\n').map(clean)
+    const lines = this.#spell(text).split('\n').map(clean)
     const wrapped = lines.flatMap((line) => wrap(line, this.#proseWidth - label.length))
     const indent = ' '.repeat(label.length)
     return this.#style(label, style) + wrapped.join(`\n${indent}`)
+  }
+
+  #layOut(message: string): string {
+    const cleaned = this.#spell(message).split('\n').map(clean).join('\n')
+    return wrapLines(cleaned, this.#proseWidth)
+  }
+
+  /** Commands to paste as this one was called: in a clone there is no `gateway` on the path. */
+  #spell(text: string): string {
+    const isNpm = Boolean(this.#terminal.environment['npm_command'])
+    return isNpm ? text.replaceAll('`gateway ', '`npx gateway ') : text
   }
 
   #tell(text: string): void {

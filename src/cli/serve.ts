@@ -1,17 +1,25 @@
 // The life of the process that serves: starts the gateway, tells the person in front of it what to do
 // next, reads the configuration again on SIGHUP, and drains on a signal to end.
+import { existsSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { startApp, type App } from '../app.ts'
-import { ConfigurationError, type Settings } from '../config/environment.ts'
+import { ConfigurationError, findUsualFile, type Settings } from '../config/environment.ts'
 import { createSystemClock } from '../core/clock.ts'
 import { createLog, type Log } from '../observe/log.ts'
 import { welcome } from '../observe/welcome.ts'
 import { findSuppliers } from '../snapshot.ts'
 import type { Desk } from './command.ts'
 import { CliFailure } from './failure.ts'
-import { findAddressTroubles, readFiles, type FileOptions } from './files.ts'
+import {
+  asConfigurationFailure,
+  findAddressTroubles,
+  readFiles,
+  type FileOptions,
+} from './files.ts'
+import { wrapLines } from './text.ts'
 
 const STDIN = 0
+const WIDTH_DEFAULT = 80
 const SECOND_MS = 1000
 /** What load balancers need to see a failing health check and look elsewhere. */
 const NOTICE_MS = 5_000
@@ -20,21 +28,24 @@ export async function serve(options: FileOptions, desk: Desk): Promise<void> {
   const { terminal } = desk
   const clock = createSystemClock()
   const log = createLog({
-    write: terminal.stderr,
+    write: (text) => terminal.stderr(fitted(text, terminal)),
     now: () => clock.now(),
     isTerminal: terminal.isTerminal.stderr,
   })
   const { settings, app } = await open(options, log, clock)
   for (const { file, line, column, message } of settings.warnings)
     log.note('warn', `${file}:${line}:${column}  ${message}`)
-  // How long a running call may go on after a signal.
-  const limitMs = settings.config.limits.drain * SECOND_MS
   // Before anyone learns that it runs, and may want it to stop.
-  listenForSignals(app, limitMs, terminal.isTerminal.stdin)
-  watchForBugs(app, limitMs, log)
+  listenForSignals(app, terminal.isTerminal.stdin)
+  watchForBugs(app, log)
   greet(app, settings, desk)
-  for (const trouble of await findAddressTroubles(findSuppliers(settings)))
+  for (const trouble of await findAddressTroubles(findSuppliers(settings), settings.lookup))
     log.note('warn', trouble)
+}
+
+/** A person's window breaks long lines in the middle of words; a file keeps each note on one. */
+function fitted(text: string, { isTerminal, columns }: Desk['terminal']): string {
+  return isTerminal.stderr ? wrapLines(text, columns || WIDTH_DEFAULT) : text
 }
 
 async function open(
@@ -42,15 +53,51 @@ async function open(
   log: Log,
   clock: ReturnType<typeof createSystemClock>,
 ): Promise<{ readonly settings: Settings; readonly app: App }> {
+  let folder = ''
   try {
     const settings = await readFiles(options)
-    const app = await startApp({ settings, clock, log, readSettings: () => readFiles(options) })
+    folder = settings.dataFolder
+    const app = await startApp({ settings, clock, log, readSettings: againOf(settings, options) })
     return { settings, app }
   } catch (thrown) {
-    // The text of a configuration that is wrong is laid out line by line.
-    const isLaidOut = thrown instanceof ConfigurationError
-    const message = thrown instanceof Error ? thrown.message : String(thrown)
-    throw new CliFailure('refused', message, { isLaidOut, cause: thrown })
+    if (thrown instanceof ConfigurationError) return asConfigurationFailure(thrown)
+    throw explainStart(thrown, folder)
+  }
+}
+
+const NO_RIGHT = /^(?:EACCES|EPERM|EROFS|ENOTDIR|SQLITE_(?:READONLY|CANTOPEN|PERM).*)$/
+
+function explainStart(thrown: unknown, folder: string): CliFailure {
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+  if (!NO_RIGHT.test(code)) return new CliFailure('refused', message, { cause: thrown })
+  return new CliFailure(
+    'refused',
+    `The data folder ${folder} cannot be written by this user (${code}).`,
+    {
+      advice: 'Name another folder with --data or GATEWAY_DATA, or give this one to the user.',
+      cause: thrown,
+    },
+  )
+}
+
+/**
+ * For a reload: the file that is in force and no other. To search again would take a file that is gone for
+ * a wish to have none, and put whatever the environment names in the place of its suppliers. Who began
+ * without a file gets the first that appears.
+ */
+function againOf(started: Settings, options: FileOptions): () => Promise<Settings> {
+  let { file } = started
+  return async () => {
+    const now = file ?? findUsualFile()
+    if (now === undefined) return started
+    if (!existsSync(now))
+      throw new ConfigurationError(
+        `${now} is gone; the one before stays in force. Put it back, or restart the gateway to run without it.`,
+      )
+    const settings = await readFiles({ ...options, config: now })
+    file = settings.file
+    return settings
   }
 }
 
@@ -75,11 +122,11 @@ function greet(app: App, settings: Settings, { screen, terminal }: Desk): void {
 }
 
 /** A bug that no call caught: told aloud, and where state may be bad the process ends in good order. */
-function watchForBugs(app: App, limitMs: number, log: Log): void {
+function watchForBugs(app: App, log: Log): void {
   process.on('unhandledRejection', (reason) => log.note('error', `unhandled: ${describe(reason)}`))
   process.on('uncaughtException', (thrown) => {
     log.note('error', `uncaught: ${describe(thrown)}`)
-    void app.drain({ noticeMs: 0, limitMs }).then(() => process.exit(1))
+    void app.drain({ noticeMs: 0, limitMs: drainMs(app) }).then(() => process.exit(1))
   })
 }
 
@@ -87,13 +134,18 @@ function describe(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }
 
+/** How long running calls may go on, by the configuration that is in force when the signal comes. */
+function drainMs(app: App): number {
+  return app.config().limits.drain * SECOND_MS
+}
+
 /** The first signal lets running calls finish, the second ends them with an error. */
-function listenForSignals(app: App, limitMs: number, hadTerminal: boolean): void {
+function listenForSignals(app: App, hadTerminal: boolean): void {
   let isDraining = false
   const end = (noticeMs: number): void => {
     if (isDraining) return app.cut()
     isDraining = true
-    void app.drain({ noticeMs, limitMs }).then(() => process.exit(0))
+    void app.drain({ noticeMs, limitMs: drainMs(app) }).then(() => process.exit(0))
   }
   process.on('SIGTERM', () => end(NOTICE_MS))
   // Sent by a person at the terminal, with no load balancer in front.

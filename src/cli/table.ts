@@ -1,14 +1,14 @@
 // Aligned columns for people. What does not fit gives way in the order that the columns say; ids and
 // amounts never do, because they are copied and read to the last digit.
-import { cut, pad, paint, widthOf, type Style } from './text.ts'
+import { cut, pad, paint, widthOf, wrap, type Style } from './text.ts'
 
 export interface Column {
   readonly title: string
   readonly align?: 'right'
   /** May be cut to fit. */
   readonly isElastic?: true
-  /** Left out as a whole where the table would not fit with it; the last one goes first. */
-  readonly isOptional?: true
+  /** Left out as a whole where the table would not fit with it; the lowest rank goes first. */
+  readonly rank?: number
   readonly style?: (cell: string) => Style | undefined
 }
 
@@ -75,9 +75,13 @@ function fit(columns: readonly Measured[], width: number | undefined): readonly 
   if (width === undefined || totalOf(columns) <= width) return columns
   const kept = [...columns]
   while (totalOf(kept) > width) {
-    const last = kept.findLastIndex(({ isOptional }) => isOptional === true)
-    if (last < 0) break
-    kept.splice(last, 1)
+    const ranks = kept.flatMap(({ rank }) => rank ?? [])
+    if (ranks.length === 0) break
+    const lowest = Math.min(...ranks)
+    kept.splice(
+      kept.findIndex(({ rank }) => rank === lowest),
+      1,
+    )
   }
   while (totalOf(kept) > width) {
     const widest = findWidest(kept)
@@ -103,11 +107,13 @@ function totalOf(columns: readonly Measured[]): number {
 /** Names on the left, values on the right; a value that is long goes on below itself. */
 export function sheet(
   pairs: readonly (readonly [name: string, value: string])[],
-  { isColoured }: Pick<TableOptions, 'isColoured'>,
+  { width = Infinity, isColoured }: TableOptions,
 ): readonly string[] {
-  const width = Math.max(0, ...pairs.map(([name]) => widthOf(name)))
-  return pairs.map(([name, value]) => {
-    const label = pad(name, width + GAP)
-    return `${isColoured ? paint(label, 'dim') : label}${value}`.trimEnd()
-  })
+  const left = Math.max(0, ...pairs.map(([name]) => widthOf(name))) + GAP
+  return pairs.flatMap(([name, value]) =>
+    wrap(value, width - left).map((line, index) => {
+      const label = pad(index === 0 ? name : '', left)
+      return `${isColoured && index === 0 ? paint(label, 'dim') : label}${line}`.trimEnd()
+    }),
+  )
 }

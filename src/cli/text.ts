@@ -51,6 +51,23 @@ export function wrap(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((paragraph) => wrapParagraph(paragraph, width))
 }
 
+/** Lines that are drawn and not written: an excerpt of a file with its mark. */
+const DRAWN = /^ *\d* \| /
+
+/** Text that has lines of its own: each that is too long goes on below itself, a little further right. */
+export function wrapLines(text: string, width: number): string {
+  return text
+    .split('\n')
+    .flatMap((line) => {
+      if (widthOf(line) <= width) return [line]
+      if (DRAWN.test(line)) return [cut(line, width)]
+      const indent = /^ */.exec(line)?.[0] ?? ''
+      const lines = wrap(line.slice(indent.length), width - indent.length - 2)
+      return lines.map((part, index) => indent + (index === 0 ? '' : '  ') + part)
+    })
+    .join('\n')
+}
+
 function wrapParagraph(paragraph: string, width: number): readonly string[] {
   const lines: string[] = []
   let line = ''

@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test'
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigurationError, defaultSettings, readSettings, type Settings } from './environment.ts'
@@ -66,9 +75,11 @@ describe('the file', () => {
 
   it('must exist when it is named', async () => {
     expect(await refusalOf({}, 'nowhere.yaml')).toStartWith(
-      `--config names ${join(folder, 'nowhere.yaml')}, and there is no such file.`,
+      `There is no file ${join(folder, 'nowhere.yaml')}.`,
     )
-    expect(await refusalOf({ GATEWAY_CONFIG: 'nowhere.yaml' })).toStartWith('GATEWAY_CONFIG names')
+    expect(await refusalOf({ GATEWAY_CONFIG: 'nowhere.yaml' })).toContain(
+      'which GATEWAY_CONFIG names',
+    )
   })
 
   it('must be a file that can be read', async () => {
@@ -79,6 +90,30 @@ describe('the file', () => {
     // Root may read everything.
     if (process.getuid?.() !== 0)
       expect(await refusalOf({}, file)).toContain('this user may not read it')
+  })
+
+  it('must be an ordinary file, so that nothing waits for it', async () => {
+    expect(await refusalOf({}, '/dev/null')).toContain('it is a pipe or a device')
+    Bun.spawnSync(['mkfifo', join(folder, 'pipe.yaml')])
+    expect(await refusalOf({}, 'pipe.yaml')).toContain('it is a pipe or a device')
+    symlinkSync('pipe.yaml', 'link.yaml')
+    expect(await refusalOf({}, 'link.yaml')).toContain('it is a pipe or a device')
+    const file = write('target.yaml', 'listen: {port: 7}')
+    symlinkSync(file, 'good.yaml')
+    expect((await read({}, 'good.yaml')).port).toBe(7)
+  })
+
+  it('is refused by its size before it is opened', async () => {
+    const file = write('large.yaml', '')
+    truncateSync(file, 3_000_000_000)
+    expect(await refusalOf({}, file)).toContain(
+      'has 2861.0 MiB, and a configuration may have 1 MiB',
+    )
+  })
+
+  it('is missed where a link to it leads nowhere', async () => {
+    symlinkSync('nowhere.yaml', 'gateway.yaml')
+    expect(await refusalOf({})).toContain('gateway.yaml cannot be read: there is no such file')
   })
 
   it('is shown in problems as it was named', async () => {

@@ -1,9 +1,9 @@
 // The settings of a start: the configuration file and, above it, the environment. Only this folder reads
 // the environment. What is wrong in either stops the start with a text that says what to write instead.
-import { existsSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Secret } from '../core/secret.ts'
-import type { ConfigFault } from './fault.ts'
+import { spreadFaults, type ConfigFault } from './fault.ts'
 import { ConfigurationError, printPath, type ConfigProblem } from './problem.ts'
 import { ConfigSchema, isRootKey, ROOT_KEY_RULE, type Config } from './schema.ts'
 import type { Environment } from './variables.ts'
@@ -20,6 +20,8 @@ export interface Settings {
   readonly lookup: (name: string) => string | undefined
   /** The whole path of the configuration file, where there is one. */
   readonly file: string | undefined
+  /** Where to look for a file that has changed, or has come to be. */
+  readonly watched: readonly string[]
   /** What the file says; `listen`, `data` and `root_key` may be outranked by the fields above. */
   readonly config: Config
   /** What works and should still be changed, in the file's order. */
@@ -74,12 +76,27 @@ export function defaultSettings(environment: Environment = process.env): Setting
 
 function findFile(named: string | undefined, environment: Environment): string | undefined {
   const file = named || environment['GATEWAY_CONFIG']
-  if (!file) return USUAL_FILES.find((usual) => existsSync(usual))
-  if (existsSync(file)) return file
-  const who = named ? '--config' : 'GATEWAY_CONFIG'
+  if (!file) return findUsualFile()
+  if (isThere(file)) return file
+  const who = named ? '' : ', which GATEWAY_CONFIG names'
   throw new ConfigurationError(
-    `${who} names ${resolve(file)}, and there is no such file. Correct the path, or write a first file there with \`gateway config init ${file}\`.`,
+    `There is no file ${resolve(file)}${who}. Correct the path, or write a first file there with \`gateway config init ${file}\`.`,
   )
+}
+
+/** The file of the working directory, where no other is named. */
+export function findUsualFile(): string | undefined {
+  return USUAL_FILES.find((usual) => isThere(usual))
+}
+
+/** Also a link that leads nowhere: whoever laid it wants a file, and a start without one is another start. */
+function isThere(file: string): boolean {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // A folder on the way that is none, or that may not be looked into.
+    return false
+  }
 }
 
 type Beneath = Pick<Settings, 'config' | 'warnings' | 'refuse' | 'file' | 'dataFolder'>
@@ -90,6 +107,8 @@ function outrank(beneath: Beneath, environment: Environment): Settings {
   const data = environment['GATEWAY_DATA']
   return {
     ...beneath,
+    watched:
+      beneath.file === undefined ? USUAL_FILES.map((usual) => resolve(usual)) : [beneath.file],
     host: environment['HOST'] || config.listen.host,
     port: readPort(environment['PORT']) ?? config.listen.port,
     dataFolder: data ? resolve(data) : dataFolder,
@@ -100,7 +119,7 @@ function outrank(beneath: Beneath, environment: Environment): Settings {
 
 /** Without a file there is no line to show. */
 function refuse(faults: readonly ConfigFault[]): ConfigurationError {
-  const lines = faults.map(({ path, message }) => `${printPath(path)}  ${message}`)
+  const lines = spreadFaults(faults).map(({ path, message }) => `${printPath(path)}  ${message}`)
   return new ConfigurationError(lines.join('\n'))
 }
 

@@ -1,15 +1,22 @@
 // The line of a file under a problem, with a mark where to look. It is often pasted into a chat or a
 // ticket, so of values only those are shown that belong to a field of ours which is no secret.
 import { isFieldName, isHarmlessName } from './names.ts'
+import {
+  findFirst,
+  HIDDEN,
+  LOOKED_AT_MAX,
+  SECRET_LOOK,
+  SECRET_NAME,
+  SECRET_PARTS,
+  showName,
+  tidyText,
+} from './show.ts'
 import type { Place, Text } from './text.ts'
 
 const WIDTH_MAX = 100
-const HIDDEN = '…'
+/** What may be shown of that; the rest is there so that a credential at the end is seen whole. */
+const COLUMNS_MAX = 300
 
-/** Anywhere in a value: to hide `monkey` costs less than to show what follows `mainkey`. */
-const SECRET_NAME = /credential|key|secret|token|passw|auth|bearer/i
-/** Prefixes of the usual credentials, and anything long that no person would make up. */
-const SECRET_LOOK = /\b(?:sk|pk|rk|svc)[-_][\w-]{6,}|\b(?=[\w-]*\d)[\w-]{32,}/
 /** References to the environment, which say nothing. */
 const REFERENCES = /^\s*["']?(?:\$\{[A-Za-z_]\w*\})+["']?[\s,}\]]*$/
 const BRACKETS = /^[\s{}[\]"',]*$/
@@ -23,7 +30,9 @@ export interface ExcerptOptions {
 
 export function excerptOf(text: Text, place: Place, options: ExcerptOptions = {}): string {
   const { line, column } = place
-  const shown = showLine(tidyText(text.lineAt(line)), options)
+  if (column > COLUMNS_MAX) return ''
+  const looked = tidyText(text.lineAt(line).slice(0, LOOKED_AT_MAX))
+  const shown = showLine(looked, options).slice(0, COLUMNS_MAX)
   if (shown.trim() === '') return ''
   const start = column > WIDTH_MAX - 20 ? column - 40 : 0
   const cut = (start > 0 ? HIDDEN : '') + shown.slice(start + (start > 0 ? 1 : 0))
@@ -31,18 +40,6 @@ export function excerptOf(text: Text, place: Place, options: ExcerptOptions = {}
   const mark = Math.min(column - 1 - start, Math.max(0, clipped.length - 1))
   const gutter = String(line).padStart(4)
   return `${gutter} | ${clipped}\n${' '.repeat(gutter.length)} | ${' '.repeat(mark)}^`
-}
-
-/** Text of the file that may stand in a message. */
-export function show(value: string): string {
-  const tidy = tidyText(value)
-  const look = SECRET_LOOK.exec(tidy)
-  const safe = look ? `${tidy.slice(0, look.index)}${HIDDEN}` : tidy
-  return safe.length > 40 ? `${safe.slice(0, 39)}${HIDDEN}` : safe
-}
-
-export function quote(value: string): string {
-  return JSON.stringify(show(value))
 }
 
 /** Cut, and never changed in the middle, so that columns stay what they are. */
@@ -60,14 +57,20 @@ function endOfSafe(line: string, options: ExcerptOptions): number {
   const names = findNames(line, body, options)
   if (names.length === 0) return endOfLoose(line, body, options)
   for (const [index, own] of names.entries()) {
-    const end = endOfOne(line, own, names[index + 1]?.start ?? line.length)
+    const end = endOfOne(line, own, names[index + 1]?.start ?? line.length, options)
     if (end !== undefined) return end
   }
   return line.length
 }
 
 /** Where to stop within one name and its value; undefined where all of it may be seen. */
-function endOfOne(line: string, { name, end }: Name, next: number): number | undefined {
+function endOfOne(
+  line: string,
+  { name, start, end }: Name,
+  next: number,
+  { isHidden = false }: ExcerptOptions,
+): number | undefined {
+  if (name !== showName(name, isFieldName(name) || !isHidden)) return start
   if (isHarmlessName(name)) {
     const safe = endOfValue(line, end, next)
     return safe < next && !REFERENCES.test(line.slice(end, next)) ? safe : undefined
@@ -88,7 +91,7 @@ interface Name {
 
 /** None at all where a line begins with something else. */
 function findNames(line: string, body: number, options: ExcerptOptions): readonly Name[] {
-  const first = findFirst(line, body, options)
+  const first = findFirstName(line, body, options)
   const from = first?.end ?? body
   const others = [...line.matchAll(/(?<=[\s{,])[^\s:={}[\],]+\s*(?::(?=\s|$)|=)/g)]
     .filter(({ index }) => index >= from)
@@ -99,7 +102,7 @@ function findNames(line: string, body: number, options: ExcerptOptions): readonl
 }
 
 /** In a broken file a name of our own may lack its space; any other must be written as a name is. */
-function findFirst(line: string, body: number, options: ExcerptOptions): Name | undefined {
+function findFirstName(line: string, body: number, options: ExcerptOptions): Name | undefined {
   const { isBroken = false, isHidden = false } = options
   const rest = line.slice(body)
   const own = /^["']?\w+["']?\s*[:=]/.exec(rest)?.[0]
@@ -125,13 +128,6 @@ function endOfLoose(line: string, body: number, { isHidden, isBroken }: ExcerptO
 /** Before a comment, before what may be another name, and before what sounds or looks like a secret. */
 function endOfValue(line: string, start: number, end: number): number {
   const value = line.slice(start, end)
-  const places = [/\s#/, /\S*:\s/, SECRET_NAME, SECRET_LOOK].map((pattern) => value.search(pattern))
-  const first = Math.min(...places.filter((place) => place >= 0))
-  return first === Infinity ? end : start + first
-}
-
-/** One column for each character, and none that a terminal would obey. */
-function tidyText(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what must not reach a terminal
-  return text.replaceAll('\t', '→').replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/g, '·')
+  const first = findFirst(value, [/\s#/, /\S*:\s/, SECRET_NAME, SECRET_LOOK, ...SECRET_PARTS])
+  return first === undefined ? end : start + first
 }

@@ -1,12 +1,12 @@
 // What the schema refuses, told in the words of whoever wrote the file. The schema says where and by
 // which rule; the tree says what really stands there; together they say what to write instead.
 import type { z } from 'zod'
-import { quote } from './excerpt.ts'
 import type { ConfigPath } from './fault.ts'
-import { findHabit } from './habits.ts'
+import { findForeignKind, findHabit } from './habits.ts'
 import { findClosest, variableFor } from './names.ts'
 import { describeField, findField, type Field } from './outline.ts'
 import { ANY_VARIABLE } from './schema.ts'
+import { LOOKED_AT_MAX, quote, showName } from './show.ts'
 import { findEntry, type Mapping, type Node } from './tree.ts'
 import { explainValue } from './value.ts'
 
@@ -101,6 +101,8 @@ function wrongKind(kind: Node, kinds: readonly string[]): string | undefined {
   if (kind.type !== 'scalar' || typeof kind.value !== 'string' || kinds.includes(kind.value))
     return undefined
   if (kind.value.includes('${')) return undefined
+  const own = findForeignKind(kind.value, kinds)
+  if (own !== undefined) return `is ${quote(kind.value)}, which is ${own} here: write ${own}`
   const closest = findClosest(kind.value, kinds)
   const better = closest ?? `one of ${kinds.join(', ')}`
   return `is ${quote(kind.value)}, which is no known kind: write ${better}`
@@ -122,13 +124,24 @@ function explainName(path: ConfigPath): Finding {
   const parent = findField(path.slice(0, -1))
   const hint = parent?.names ? describeField(parent.names).hint : ''
   const isModel = path.at(-2) === 'models'
-  const folded = isModel ? name : name.toLowerCase()
-  const better = folded
-    .replaceAll(/[^\w.:/@-]+/g, '-')
-    .replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')
-  const example = better === '' || better === name ? 'another' : `\`${better}:\``
+  const better = isModel ? repairName(name) : repairSupplier(name)
+  const isShown = better !== '' && better !== name && showName(name, true) === name
+  const example = isShown ? `\`${better}:\`` : 'another'
   const note = isModel ? '; what the supplier calls it goes to `as`' : ''
   return { path, at: 'name', message: `cannot be a name here: write ${example} (${hint})${note}` }
+}
+
+function repairName(name: string): string {
+  return name
+    .slice(0, LOOKED_AT_MAX)
+    .replaceAll(/[^\w.:/@-]+/g, '-')
+    .replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')
+}
+
+/** With a letter first, which names that are numbers lack. */
+function repairSupplier(name: string): string {
+  const repaired = repairName(name.toLowerCase().replaceAll(/[.:/@]+/g, '-'))
+  return /^\d/.test(repaired) ? `supplier-${repaired}` : repaired
 }
 
 interface UnknownFinding extends Finding {
@@ -140,9 +153,12 @@ function explainUnknown(issue: Issue, root: Node): readonly UnknownFinding[] {
   if (issue.code !== 'unrecognized_keys') return []
   const path = toPath(issue.path)
   let isListed = false
-  return issue.keys.map((name) => {
+  return issue.keys.map((name, index) => {
     const known = isListed ? [] : namesOf(findField(path))
-    const { message, field } = describeHabit(name, path) ?? describeUnknown(name, path, root)
+    const { message, field } =
+      index < EXPLAINED_MAX
+        ? (describeHabit(name, path) ?? describeUnknown(name, path, root))
+        : LOST
     const meant = field === undefined ? undefined : JSON.stringify([...path, field])
     const isLost = message === UNKNOWN
     // All that is known here is told once.
@@ -153,12 +169,16 @@ function explainUnknown(issue: Issue, root: Node): readonly UnknownFinding[] {
 }
 
 const UNKNOWN = 'is not known here: remove it'
+/** Of one mapping. Nobody reads that many, and what was meant takes a search for each. */
+const EXPLAINED_MAX = 100
 
 interface Unknown {
   readonly message: string
   /** The known field of the same mapping that it stands for. */
   readonly field?: string
 }
+
+const LOST: Unknown = { message: UNKNOWN }
 
 /** What other programs call it. */
 function describeHabit(name: string, path: ConfigPath): Unknown | undefined {
@@ -175,6 +195,11 @@ function describeHabit(name: string, path: ConfigPath): Unknown | undefined {
 
 function describeUnknown(name: string, path: ConfigPath, root: Node): Unknown {
   const node = findEntry(root, path)?.node
+  const section = path.length === 0 ? findSection(findEntry(root, [name])?.node) : undefined
+  if (section !== undefined)
+    return {
+      message: `looks like one of the ${section}: indent it, and all that belongs to it, by two more spaces, below \`${section}:\``,
+    }
   if (node?.type === 'mapping' && isDecimal(name, node))
     return { message: 'is what follows a comma: write decimals with a point, such as 0.15' }
   const closest = findClosest(name, namesOf(findField(path)))
@@ -182,12 +207,45 @@ function describeUnknown(name: string, path: ConfigPath, root: Node): Unknown {
   return { message: `is not known here: write \`${closest}:\``, field: closest }
 }
 
+/** Where something belongs that stands at the left margin under a name of somebody's own. */
+function findSection(node: Node | undefined): 'suppliers' | 'models' | undefined {
+  if (node?.type !== 'mapping') return undefined
+  const has = (name: string): boolean => node.entries.has(name)
+  if (SUPPLIER_SIGNS.some(has) || describesSupplier(node)) return 'suppliers'
+  return MODEL_SIGNS.some(has) ? 'models' : undefined
+}
+
+const SUPPLIER_SIGNS = ['origin', 'credential', 'credentials', 'allow_private', 'quirks']
+const MODEL_SIGNS = ['price', 'context_window', 'output_ceiling', 'capabilities', 'owned_by']
+
+/** Models have a kind, too, but none of them says what it serves. */
+function describesSupplier({ entries }: Mapping): boolean {
+  return (
+    entries.has('models') || (entries.has('kind') && !MODEL_SIGNS.some((name) => entries.has(name)))
+  )
+}
+
 /** `{ input: 0,15 }` is a field `input` of 0 and a field named 15. */
 function isDecimal(name: string, { isFlow, entries }: Mapping): boolean {
   if (!isFlow || !/^\d+$/.test(name)) return false
-  const names = [...entries.keys()]
-  const before = entries.get(names[names.indexOf(name) - 1] ?? '')?.node
-  return before?.type === 'scalar' && Number.isInteger(before.value)
+  const last = beforeOf(entries).get(name)
+  return last?.type === 'scalar' && Number.isInteger(last.value)
+}
+
+const before = new WeakMap<Mapping['entries'], ReadonlyMap<string, Node>>()
+
+/** What stands before each name, found once for all of them. */
+function beforeOf(entries: Mapping['entries']): ReadonlyMap<string, Node> {
+  const known = before.get(entries)
+  if (known !== undefined) return known
+  const found = new Map<string, Node>()
+  let last: Node | undefined
+  for (const [name, { node }] of entries) {
+    if (last !== undefined) found.set(name, last)
+    last = node
+  }
+  before.set(entries, found)
+  return found
 }
 
 function namesOf(field: Field | undefined): readonly string[] {

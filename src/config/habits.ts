@@ -172,6 +172,26 @@ const HABITS: Readonly<Record<string, Habits>> = {
   },
 }
 
+/** Servers that people run themselves, by the names of the programs; letters and digits alone. */
+const OWN_SERVERS = [
+  'vllm',
+  'tgi',
+  'lmstudio',
+  'llamacpp',
+  'llamaserver',
+  'litellm',
+  'sglang',
+  'localai',
+]
+
+/** The kind that a server has which is no kind by its own name: the one for whatever is compatible. */
+export function findForeignKind(kind: string, kinds: readonly string[]): string | undefined {
+  const plain = kind.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+  return OWN_SERVERS.includes(plain)
+    ? kinds.find((each) => each.endsWith('-compatible'))
+    : undefined
+}
+
 /** What somebody meant who wrote this name at this place. */
 export function findHabit(place: readonly string[], name: string): Habit | undefined {
   const key = name.toLowerCase().replaceAll('-', '_')

@@ -122,6 +122,11 @@ describe('prices', () => {
     )
   })
 
+  it('are refused above what exact amounts can hold for any call', () => {
+    expect(priceOf('{ input: 1500, output: 1500.0 }')).toEqual({ input: '1500', output: '1500' })
+    expect(() => priced('{ input: 1500.01, output: 1 }')).toThrow('is more than 1500 dollars')
+  })
+
   it('stay plain decimals where the language would print an exponent', () => {
     expect(priceOf('{ input: 0.000001, output: 1 }')).toEqual({ input: '0.000001', output: '1' })
   })
@@ -175,6 +180,21 @@ describe('problems', () => {
     expect(loaded.locate(['suppliers', 'main', 'price', 'input'])).toEqual({ line: 2, column: 3 })
     expect(loaded.has(['suppliers', 'main', 'region'])).toBe(true)
     expect(loaded.has(['data'])).toBe(false)
+  })
+})
+
+describe('a value that came from a variable', () => {
+  it('is in no message, whoever repeats it', () => {
+    const loaded = load(supplier('    region: ${MAIN_KEY}\n    origin: http://a\n'))
+    const path = ['suppliers', 'main', 'region']
+    for (const fault of [
+      new ConfigFault(path, 'is MAIN-SECRET, which is nowhere'),
+      new ConfigFault(['suppliers', 'main', 'origin'], 'is not in main-secret'),
+    ]) {
+      const { message } = loaded.refuse([fault])
+      expect(message).not.toMatch(/main-secret/i)
+      expect(message).toContain('${MAIN_KEY}')
+    }
   })
 })
 

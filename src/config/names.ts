@@ -2,6 +2,7 @@
 import type { ConfigPath } from './fault.ts'
 import { describeField, type Field } from './outline.ts'
 import { ConfigSchema } from './schema.ts'
+import { showName } from './show.ts'
 
 let known: { readonly all: Set<string>; readonly harmless: Set<string> } | undefined
 
@@ -37,16 +38,20 @@ function collectNames(field: Field, names: NonNullable<typeof known>): void {
 export function variableFor(path: ConfigPath): string {
   const [section, id, , index] = path
   if (section !== 'suppliers') return '${MY_ROOT_KEY}'
-  const name = String(id).toUpperCase().replaceAll(/\W/g, '_')
+  const isPlain = typeof id === 'string' && id.length <= NAME_MAX && showName(id, true) === id
+  const name = isPlain ? id.toUpperCase().replaceAll(/\W/g, '_') : 'SUPPLIER'
   const number = typeof index === 'number' && index > 0 ? `_${index + 1}` : ''
   return `\${${name}_API_KEY${number}}`
 }
+
+/** Nobody misspells a name into something longer, and to compare takes the product of both lengths. */
+const NAME_MAX = 64
 
 /** The known name that somebody meant: another spelling, a beginning, or at most two letters off. */
 export function findClosest(name: string, known: readonly string[]): string | undefined {
   const plain = flatten(name)
   const same = known.find((each) => flatten(each) === plain)
-  if (same !== undefined || plain.length < 2) return same
+  if (same !== undefined || plain.length < 2 || plain.length > NAME_MAX) return same
   const ranked = known
     .map((each) => ({ each, distance: distanceOf(plain, flatten(each)) }))
     .toSorted((one, other) => one.distance - other.distance)
@@ -68,6 +73,8 @@ function flatten(name: string): string {
 
 /** Letters to add, drop, change or swap with their neighbour. */
 function distanceOf(one: string, other: string): number {
+  // Further off than counts, whatever the letters are.
+  if (Math.abs(one.length - other.length) > 2) return Infinity
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, index) => index)]
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity
   for (let i = 1; i <= one.length; i += 1) {

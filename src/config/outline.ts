@@ -66,8 +66,19 @@ const NOTHING = {
   forms: [],
 } as const satisfies Field
 
-/** The outermost description and hint win: a field may say more than its type. */
+/** A file of a thousand models asks for the same few fields thousands of times. */
+const described = new WeakMap<z.core.$ZodType, Field>()
+
 export function describeField(schema: z.core.$ZodType): Field {
+  const known = described.get(schema)
+  if (known !== undefined) return known
+  const field = describeAnew(schema)
+  described.set(schema, field)
+  return field
+}
+
+/** The outermost description and hint win: a field may say more than its type. */
+function describeAnew(schema: z.core.$ZodType): Field {
   const inner = describeInner(schema)
   const meta = z.globalRegistry.get(schema)
   return {

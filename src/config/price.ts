@@ -5,11 +5,20 @@ import { z } from 'zod'
 /** What exact integers can hold: whole pico-dollars a unit. */
 const DECIMAL = /^\d{1,6}(?:\.\d{1,6})?$/
 
+/**
+ * More than anybody asks. Five thousand million tokens, the most that the report of one call can amount to,
+ * cost less than nine million dollars at this rate, and that is what whole nano-dollars can hold exactly.
+ */
+export const DOLLARS_MAX = 1500
+
 /** Dollars, as text so that no digit is lost on the way to exact integers. */
 const Dollars = z
   .union([z.number(), z.string()])
   .transform(printDecimal)
-  .refine((text) => DECIMAL.test(text))
+  .refine((text) => DECIMAL.test(text), { abort: true })
+  .refine((text) => Number(text) <= DOLLARS_MAX, {
+    message: `is more than ${DOLLARS_MAX} dollars, which nobody asks: write dollars for a million tokens, not cents and not for more`,
+  })
   .meta({ hint: 'a number of US dollars such as 0.15' })
 
 const rates = {

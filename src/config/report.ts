@@ -4,6 +4,7 @@ import type { Finding } from './explain.ts'
 import type { ConfigFault, ConfigPath } from './fault.ts'
 import { findField } from './outline.ts'
 import { refuseFile, type ConfigProblem, type ConfigurationError } from './problem.ts'
+import { showName } from './show.ts'
 import type { Place, Text } from './text.ts'
 import { findEntry, type Entry, type Node, type Objection } from './tree.ts'
 
@@ -28,11 +29,13 @@ export class Report {
 
   /** Left out where something was already said about the same place, or objected to around it. */
   find(findings: readonly Finding[]): void {
-    const objected = this.#found.filter(({ path }) => path.length > 0).map(({ path }) => path)
+    const objected = new Set(
+      this.#found.filter(({ path }) => path.length > 0).map(({ path }) => JSON.stringify(path)),
+    )
     const said = new Set<string>()
     for (const { path, message, at } of findings) {
       const place = JSON.stringify(path)
-      if (said.has(place) || objected.some((other) => isWithin(path, other))) continue
+      if (said.has(place) || isWithin(path, objected)) continue
       said.add(place)
       this.#found.push({ path, message, offset: this.#offsetOf(path, at) })
     }
@@ -53,10 +56,8 @@ export class Report {
       offset: this.#offsetOf(path, 'value'),
     }))
     const sorted = found.toSorted((one, other) => one.offset - other.offset)
-    return refuseFile(
-      this.#file,
-      sorted.map((each) => this.#show(each)),
-    )
+    const shown = sorted.slice(0, SHOWN_MAX).map((each) => this.#show(each))
+    return refuseFile(this.#file, shown, sorted.length - shown.length)
   }
 
   locate(path: ConfigPath): Place {
@@ -73,7 +74,7 @@ export class Report {
     const isHidden = path.length > 0 && (isUnknown || findField(path)?.isSecret === true)
     const isBroken = path.length === 0
     const excerpt = excerptOf(this.#text, place, { isHidden, isBroken })
-    return { file: this.#file, ...place, path, message, excerpt }
+    return { file: this.#file, ...place, path: showPath(path), message, excerpt }
   }
 
   /** A value on a line of its own is pointed at by its name, which says more. */
@@ -95,6 +96,16 @@ export class Report {
   }
 }
 
-function isWithin(path: ConfigPath, other: ConfigPath): boolean {
-  return other.every((step, index) => path[index] === step)
+/** Whether a place, or one that it lies in, is among those. */
+function isWithin(path: ConfigPath, places: ReadonlySet<string>): boolean {
+  if (places.size === 0) return false
+  return path.some((_, index) => places.has(JSON.stringify(path.slice(0, index + 1))))
+}
+
+/** Names that nobody knows may be anything, also a secret that lost its own name. */
+function showPath(path: ConfigPath): ConfigPath {
+  return path.map((step, index) => {
+    if (typeof step === 'number') return step
+    return showName(step, findField(path.slice(0, index + 1)) !== undefined)
+  })
 }

@@ -26,11 +26,14 @@ export function isRootKey(text: string): boolean {
   )
 }
 
-/** An id that is safe in a path, a header, a log line and `<supplier>/<model>`. */
+/**
+ * An id that is safe in a path, a header, a log line and `<supplier>/<model>`. With a letter first: names that
+ * are numbers come before all others in an object, and the order of suppliers is the order of attempts.
+ */
 const SupplierId = z
   .string()
-  .regex(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/)
-  .meta({ hint: 'lower-case letters, digits, - and _, at most 64' })
+  .regex(/^[a-z](?:[a-z0-9_-]{0,62}[a-z0-9])?$/)
+  .meta({ hint: 'a lower-case letter, then letters, digits, - and _, at most 64' })
 
 const ModelId = z
   .string()

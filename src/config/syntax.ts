@@ -10,6 +10,7 @@ import {
   type ErrorCode,
   type Node,
   type YAMLError,
+  type YAMLMap,
 } from 'yaml'
 import { isFieldName } from './names.ts'
 import type { Text } from './text.ts'
@@ -23,7 +24,7 @@ interface SyntaxProblem {
 const ERRORS_MAX = 100
 
 /** Errors after which the rest of the file may well be understood. */
-const HARMLESS = new Set(['DUPLICATE_KEY', 'MULTIPLE_DOCS'])
+const HARMLESS = new Set(['MULTIPLE_DOCS'])
 
 /** One problem a line: the others are most often echoes of the first. */
 export function explainSyntax(document: Document, text: Text): readonly Objection[] {
@@ -52,6 +53,9 @@ function isEcho({ code, pos }: YAMLError, errors: readonly YAMLError[]): boolean
 
 function explainError(error: YAMLError, document: Document, text: Text): SyntaxProblem {
   const [offset] = error.pos
+  // Whatever else the parser makes of its brace.
+  if (text.whole.slice(offset - 1, offset + 1) === '${')
+    return { offset, message: 'inside { } or [ ] a variable needs quotes: write "${NAME}"' }
   switch (error.code) {
     case 'TAB_AS_INDENT':
       return {
@@ -107,9 +111,8 @@ function explainNesting({ pos }: YAMLError, text: Text): SyntaxProblem {
     }
   const next = text.lines.findIndex((each, index) => index >= line && each.trim() !== '') + 1
   const deeper = text.lineAt(next).search(/\S/)
-  const start = text.whole.split('\n', next - 1).join('\n').length + 1
   return {
-    offset: start + deeper,
+    offset: text.startOf(next) + deeper,
     message: `this line is indented by ${spaces(deeper)}, deeper than line ${line}, which already has a value: begin both in the same column`,
   }
 }
@@ -130,7 +133,7 @@ function explainIndent(offset: number, text: Text): SyntaxProblem {
 function openIndents(text: Text, line: number): readonly number[] {
   const open = new Set<number>()
   let least = Infinity
-  for (let above = line - 1; above > 0; above -= 1) {
+  for (let above = line - 1; above > 0 && least > 0; above -= 1) {
     const whole = text.lineAt(above)
     const indent = whole.search(/\S/)
     if (indent < 0 || indent >= least || whole[indent] === '#') continue
@@ -165,9 +168,14 @@ function explainBracket(offset: number, document: Document, text: Text): SyntaxP
   return { offset: at, message: `the ${open} that opens here is never closed: add the ${close}` }
 }
 
+const listed = new WeakMap<Document, readonly Node[]>()
+
 /** Without recursion and without a path for each, because a broken file may be nested thousands deep. */
 function listNodes(document: Document): readonly Node[] {
+  const known = listed.get(document)
+  if (known !== undefined) return known
   const nodes: Node[] = []
+  listed.set(document, nodes)
   const open: unknown[] = [document.contents]
   while (open.length > 0) {
     const node = open.pop()
@@ -183,8 +191,6 @@ function listNodes(document: Document): readonly Node[] {
 function explainCharacter(error: YAMLError, text: Text): string {
   const [offset] = error.pos
   const character = text.whole[offset] ?? ''
-  if (text.whole.slice(offset - 1, offset + 1) === '${')
-    return 'inside { } or [ ] a variable needs quotes: write "${NAME}"'
   switch (error.code) {
     case 'BAD_SCALAR_START':
       return `a value cannot begin with ${character}: put it in quotes`
@@ -207,11 +213,10 @@ function explainCharacter(error: YAMLError, text: Text): string {
 export function explainDocument(document: Document, text: Text): readonly Objection[] {
   const { errors, warnings, contents, directives } = document
   const found = [...errors, ...warnings].flatMap(({ code, pos: [offset] }): SyntaxProblem[] => {
-    if (code === 'DUPLICATE_KEY')
-      return [{ offset, message: explainDuplicate(offset, document, text) }]
     const message = MESSAGES[code]
     return message === undefined ? [] : [{ offset, message }]
   })
+  for (const problem of findDuplicates(document, text)) found.push(problem)
   if (directives?.yaml.explicit === true && directives.yaml.version !== '1.2')
     found.push({ offset: 0, message: OLD_YAML })
   if (contents !== null && !isMap(contents))
@@ -237,16 +242,25 @@ function explainTop(contents: unknown): string {
     : 'the file is one text: it must consist of names with a colon, such as `suppliers:`'
 }
 
-function explainDuplicate(offset: number, document: Document, text: Text): string {
-  const maps = listNodes(document).filter((node) => isMap(node))
-  const places = maps.flatMap(({ items }) => {
-    const keys = items.flatMap(({ key }) => (isScalar(key) ? [key] : []))
-    const again = keys.find(({ range }) => range?.[0] === offset)
-    const first = keys.find(({ value }) => again !== undefined && value === again.value)
-    return first?.range ? [text.placeOf(first.range[0])] : []
+/** The parser would compare each name with all before it, which takes seconds where there are thousands. */
+function findDuplicates(document: Document, text: Text): readonly SyntaxProblem[] {
+  return listNodes(document).flatMap((node) => (isMap(node) ? findTwice(node, text) : []))
+}
+
+function findTwice({ items }: YAMLMap, text: Text): readonly SyntaxProblem[] {
+  const first = new Map<unknown, number>()
+  return items.flatMap(({ key }) => {
+    const offset = isScalar(key) ? key.range?.[0] : undefined
+    if (!isScalar(key) || offset === undefined || key.value === '<<') return []
+    const before = first.get(key.value)
+    if (before === undefined) {
+      first.set(key.value, offset)
+      return []
+    }
+    const { line } = text.placeOf(before)
+    const message = `this name stands here a second time (first in line ${line}): keep one of the two, or give this one another name`
+    return [{ offset, message }]
   })
-  const where = places[0] === undefined ? 'above' : `in line ${places[0].line}`
-  return `this name stands here a second time (first ${where}): keep one of the two, or give this one another name`
 }
 
 function spaces(count: number): string {

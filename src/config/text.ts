@@ -13,7 +13,15 @@ export class Text {
   constructor(whole: string) {
     this.whole = whole
     this.lines = whole.split(/\r?\n/)
-    this.#starts = [0, ...[...whole.matchAll(/\n/g)].map(({ index }) => index + 1)]
+    const starts = [0]
+    for (let at = whole.indexOf('\n'); at >= 0; at = whole.indexOf('\n', at + 1))
+      starts.push(at + 1)
+    this.#starts = starts
+  }
+
+  /** Where a line begins. */
+  startOf(line: number): number {
+    return this.#starts[line - 1] ?? this.whole.length
   }
 
   placeOf(offset: number): Place {

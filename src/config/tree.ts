@@ -23,6 +23,8 @@ export interface Entry {
 export interface List {
   readonly type: 'list'
   readonly offset: number
+  /** Written in brackets. */
+  readonly isFlow: boolean
   readonly items: readonly Node[]
 }
 
@@ -76,6 +78,7 @@ function itemOf({ items }: List, index: number): Entry | undefined {
 class Grower {
   readonly objections: Objection[] = []
   readonly #document: Document
+  readonly #messages = new Set<string>()
   #aliases = 0
 
   constructor(document: Document) {
@@ -93,7 +96,7 @@ class Grower {
       return this.#growMapping(node.items, { path, offset, isFlow: node.flow === true })
     if (isSeq(node)) {
       const items = node.items.map((item, index) => this.grow(item, [...path, index], offset))
-      return { type: 'list', offset, items }
+      return { type: 'list', offset, isFlow: node.flow === true, items }
     }
     return isScalar(node) ? growScalar(node, offset) : { ...EMPTY, offset }
   }
@@ -131,7 +134,8 @@ class Grower {
 
   #object(offset: number, path: ConfigPath, message: string): Scalar {
     // One alias too many comes with hundreds of others, and one text is enough for all.
-    const isKnown = this.objections.some((known) => known.message === message)
+    const isKnown = this.#messages.has(message)
+    this.#messages.add(message)
     if (!isKnown || !message.includes('limit')) this.objections.push({ offset, path, message })
     return { ...EMPTY, offset }
   }

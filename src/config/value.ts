@@ -1,8 +1,8 @@
 // What to write in the place of one value that does not fit its field. A value of a secret field, and one
 // that came from the environment, is never repeated.
-import { quote, show } from './excerpt.ts'
 import { findClosest, isFieldName } from './names.ts'
 import type { Field } from './outline.ts'
+import { LOOKED_AT_MAX, quote, show } from './show.ts'
 import type { List, Node, Scalar } from './tree.ts'
 
 export function explainValue(node: Node, field: Field): string {
@@ -62,10 +62,16 @@ function explainSection(node: Node, field: Field): string {
 }
 
 /** `- name` where `name:` belongs. */
-function explainDashes({ items }: List, field: Field): string {
+function explainDashes({ items, isFlow }: List, field: Field): string {
   const name = field.shape === 'named' && items[0] ? nameOf(items[0]) : undefined
+  if (isFlow) return explainBrackets(name, field)
   if (name === undefined) return `is a list: remove the dashes and ${wanted(field)}`
   return `is a list: remove the dashes and end each name with a colon, such as \`${show(name)}:\``
+}
+
+function explainBrackets(name: string | undefined, field: Field): string {
+  if (name === undefined) return `is a list: remove the brackets and ${wanted(field)}`
+  return `is a list: remove the brackets and write each name on a line of its own below, with a colon, such as \`${show(name)}:\``
 }
 
 /** What an item of a list calls itself. */
@@ -126,7 +132,8 @@ const COUNTS: Readonly<Record<string, number>> = { k: 1000, m: 1_000_000 }
 
 function explainNumber(node: Node, field: Field): string {
   if (node.type !== 'scalar') return `${found(node, field)}: ${wanted(field)}`
-  if (typeof node.value === 'string') return explainNumberText(node, node.value.trim(), field)
+  if (typeof node.value === 'string')
+    return explainNumberText(node, node.value.slice(0, LOOKED_AT_MAX).trim(), field)
   if (typeof node.value === 'number' && field.hint.includes('dollars'))
     return explainDollars(node.value, field)
   return `${found(node, field)}: ${wanted(field)}`

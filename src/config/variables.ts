@@ -32,6 +32,11 @@ export function fillVariables(text: string, environment: Environment): Filled {
   }
 }
 
+/** The variables that a text refers to. */
+export function namesIn(text: string): readonly string[] {
+  return [...text.matchAll(/\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
+}
+
 interface Reference {
   readonly value: string
   readonly hasDefault: boolean

@@ -77,11 +77,15 @@ export interface StreamWatcher {
   /** A reason to stop was seen for every choice that began, and for at least this many: the answer is whole. */
   isFinished(choices: number): boolean
   usage(): Usage | undefined
+  /** The last usage that was told could not be read, in whole or in part: the books lack something. */
+  hasUnreadUsage(): boolean
 }
 
 /** What a unary answer tells the books. */
 export interface AnswerFacts {
   readonly usage: Usage | undefined
+  /** A usage was told that could not be read, in whole or in part: the books lack something. */
+  readonly hasUnreadUsage: boolean
 }
 
 /** What an answer gets where its supplier has left it out. */
@@ -96,8 +100,18 @@ export interface Basics {
 /** Fills in what the answers of some suppliers lack of the usual shape. They are printed anew. */
 export interface Normalizer {
   answer(answer: Uint8Array, basics: Basics): Uint8Array
-  /** For one stream: takes the data of one frame that the watcher has seen, returns the whole frame. */
-  frames(basics: Basics): (data: Uint8Array) => Uint8Array
+  /** For one stream. */
+  frames(basics: Basics): FrameNormalizer
+}
+
+export interface FrameNormalizer {
+  /** Takes the data of one frame that the watcher has seen, returns the whole frame. */
+  fill(data: Uint8Array): Uint8Array
+  /**
+   * At the closing marker: the data of the frame that would have ended the answer, to be seen by the watcher
+   * and filled like any other; undefined where nothing is missing, or where it cannot be taken for granted.
+   */
+  ending(): Uint8Array | undefined
 }
 
 export interface Dialect {

@@ -62,8 +62,12 @@ export type ReloadOutcome =
 export interface ConfigChanges {
   readonly suppliersAdded: readonly string[]
   readonly suppliersRemoved: readonly string[]
+  /** Their address, region, credential, prices or quirks. */
+  readonly suppliersChanged: readonly string[]
   readonly modelsAdded: readonly string[]
   readonly modelsRemoved: readonly string[]
+  /** Sections of the file. */
+  readonly settingsChanged: readonly string[]
   /** Settings that only a restart can change. */
   readonly needRestart: readonly string[]
 }

@@ -1,5 +1,5 @@
 // Whether the gateway works, for load balancers and people. Answered from memory, never limited; only
-// readiness asks the store.
+// readiness asks the store, which bears that at any rate.
 import { GatewayError } from '../core/problem.ts'
 import { empty, json } from '../http/reply.ts'
 import type { OpenEndpoint, ServiceState } from './endpoint.ts'
@@ -33,12 +33,27 @@ export const healthReady: OpenEndpoint = {
 }
 
 /** Agent command lines look here for a sign of life before they send anything. */
-export const probes: readonly OpenEndpoint[] = ['/', '/api/hello'].map((path) => ({
-  method: 'HEAD',
-  path,
-  role: 'open',
-  answer: (exchange) => empty(exchange.id, 200),
-}))
+export const probes: readonly OpenEndpoint[] = [
+  {
+    method: 'GET',
+    path: '/',
+    role: 'open',
+    answer(exchange) {
+      if (exchange.request.method === 'HEAD') return empty(exchange.id, 200)
+      // A person with a browser, most often: there is no page, but a way on.
+      throw new GatewayError(
+        'not_found',
+        'This is an inference gateway, and it has no page here. Paths begin with /v1, such as /v1/chat/completions; /health tells whether it works.',
+      )
+    },
+  },
+  {
+    method: 'HEAD',
+    path: '/api/hello',
+    role: 'open',
+    answer: (exchange) => empty(exchange.id, 200),
+  },
+]
 
 /** Refuses while the instance cannot serve: before its keys are loaded, and once it is to stop. */
 export function checkPhase({ phase }: ServiceState): void {

@@ -1,7 +1,7 @@
 // Bodies at the edges of what is allowed: which types are JSON, where a limit begins, and that nothing is
 // left waiting once a body has been read or given up.
 import { describe, expect, it } from 'bun:test'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { Chain } from '../core/chain.ts'
 import type { Clock, Ticker } from '../core/clock.ts'
 import { GatewayError } from '../core/problem.ts'
@@ -97,6 +97,40 @@ describe('a body', () => {
     const full = 'x'.repeat(BYTES_MAX)
     expect(await read(requestOf(gzipSync(full), gzip))).toBe(full)
     expect(await read(requestOf(gzipSync(`${full}x`), gzip))).toEqual(tooLarge)
+  })
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ] as const)('is unpacked from %s while others are served', async (encoding, pack) => {
+    const packed = new Uint8Array(pack(new Uint8Array(16 * 1_048_576)))
+    const headers = { 'content-encoding': encoding, 'content-length': String(packed.length) }
+    // The packed bytes are there at once: all that the reading can wait for is the unpacking.
+    const request = Object.assign(requestOf(packed, headers), {
+      bytes: () => Promise.resolve(packed),
+    })
+    const order: string[] = []
+    const served = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        order.push('another call')
+        resolve()
+      })
+    })
+    const reading = readRequestBody(request, 8 * 1_048_576, createStill()).catch(
+      (thrown: unknown) => {
+        order.push(thrown instanceof GatewayError ? thrown.code : String(thrown))
+      },
+    )
+    await Promise.all([served, reading])
+    expect(order).toEqual(['another call', 'request_too_large'])
+  })
+
+  it('that is no packed data is refused', async () => {
+    for (const encoding of ['gzip', 'br'])
+      expect(await read(requestOf('nonsense', { 'content-encoding': encoding }))).toEqual({
+        status: 400,
+        code: 'invalid_request',
+      })
   })
 
   it('is read from its pieces in their order', async () => {

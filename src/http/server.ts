@@ -65,12 +65,18 @@ function open(router: Router<Handler>, options: ServerOptions): Bun.Server<undef
   try {
     return serve(router, options)
   } catch (thrown) {
-    // The first stumble of many: the port's usual owner is another start of this very program.
-    throw new Error(
-      `Cannot listen on ${host}:${port}. Stop what listens there, or set PORT and HOST to another place.`,
-      { cause: thrown },
-    )
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+    const advice = LISTEN_ADVICE[code] ?? 'Set PORT and HOST to another place.'
+    throw new Error(`Cannot listen on ${host}:${port}. ${advice}`, { cause: thrown })
   }
+}
+
+const LISTEN_ADVICE: Readonly<Record<string, string>> = {
+  // The first stumble of many: the port's usual owner is another start of this very program.
+  EADDRINUSE: 'Stop what listens there, or set PORT and HOST to another place.',
+  EACCES: 'This user may not: set PORT to one above 1023.',
+  EADDRNOTAVAIL:
+    'This machine has no such address: set HOST to one that it has, or to 0.0.0.0 for all of them.',
 }
 
 function serve(router: Router<Handler>, options: ServerOptions): Bun.Server<undefined> {

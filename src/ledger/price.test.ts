@@ -2,8 +2,11 @@
 // once and upward.
 import { describe, expect, it } from 'bun:test'
 import { assert, integer, property, record, type Arbitrary } from 'fast-check'
+import { catalogue } from '../catalog/index.ts'
+import { DOLLARS_MAX } from '../config/price.ts'
 import { toPicoUsd } from '../core/money.ts'
 import type { PriceList, Rates, Usage } from '../core/usage.ts'
+import { readUsage } from '../dialects/openai-chat/usage.ts'
 import { costOf, priceAt } from './price.ts'
 
 const counts = integer({ min: 0, max: 10_000_000 })
@@ -91,6 +94,36 @@ describe('the price of a call', () => {
         expect(costOf(larger, rates)).toBeGreaterThanOrEqual(costOf(usage, rates))
       }),
     )
+  })
+
+  it('is exact for the most that a supplier can report at the highest rate of a file', () => {
+    const most = 1_000_000_000
+    const rate = toPicoUsd(DOLLARS_MAX * 1_000_000)
+    const { usage } = readUsage({
+      prompt_tokens: most,
+      completion_tokens: most,
+      prompt_tokens_details: { cached_tokens: most, cache_write_tokens: most },
+      completion_tokens_details: { reasoning_tokens: most, audio_tokens: most },
+    })
+    expect(usage).toMatchObject({ inputTokens: 3 * most, outputTokens: 2 * most })
+    expect(readUsage({ prompt_tokens: most + 1, completion_tokens: 1 }).usage).toBeUndefined()
+    const cost = costOf(usage, { input: rate, output: rate })
+    expect<number>(cost).toBe(5000 * DOLLARS_MAX * 1_000_000_000)
+    expect(Number.isSafeInteger(cost)).toBe(true)
+  })
+
+  it('of no model of the catalogue is beyond that rate', () => {
+    const lists = catalogue.flatMap(({ suppliers }) =>
+      [...suppliers.values()].flatMap((each) => [each.prices, ...each.regional.values()]),
+    )
+    expect(lists).not.toBeEmpty()
+    for (const { price } of lists.flat())
+      for (const rates of [price, price.longContext?.rates ?? price]) {
+        const { input, output, cachedInput = 0, cacheWrite = 0 } = rates
+        const { audioInput = 0, reasoning = 0, audioOutput = 0 } = rates
+        const all = [input, output, cachedInput, cacheWrite, audioInput, reasoning, audioOutput]
+        expect(Math.max(...all)).toBeLessThanOrEqual(DOLLARS_MAX * 1_000_000)
+      }
   })
 
   it('is a nano-dollar for the smallest part of one', () => {

@@ -46,7 +46,10 @@ function ratesFor(usage: Usage, price: Price): Rates {
   return long !== undefined && usage.inputTokens > long.above ? long.rates : price
 }
 
-/** A sum past nine thousand dollars leaves the exact range of a number; whole integers do not. */
+/**
+ * A sum past nine thousand dollars leaves the exact range of a number; whole integers do not. What comes out
+ * always fits: the counts that are believed and the highest rate of a file stay below nine million dollars.
+ */
 function exactCost(usage: Usage, rates: Rates): NanoUsd {
   const { input, output } = rates
   const parts: readonly (readonly [number, PicoUsd])[] = [

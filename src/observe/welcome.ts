@@ -1,5 +1,5 @@
 // What a person sees after the start: where the gateway is, the key, the models, and a first command
-// that works when it is pasted.
+// that works when it is pasted. No line is longer than 80 columns, unless one of its words is.
 
 export interface Welcome {
   readonly url: string
@@ -14,6 +14,9 @@ export interface Welcome {
 }
 
 const LISTED_MAX = 8
+const WIDTH = 80
+/** Where the values stand. */
+const LEFT = 14
 
 export function welcome(facts: Welcome): string {
   const { url, models } = facts
@@ -22,8 +25,8 @@ export function welcome(facts: Welcome): string {
   Inference gateway on ${url}
 
   Root key    ${describeKey(facts)}
-  Suppliers   ${facts.suppliers.join(', ')}
-  Models      ${listed(facts)}
+  Suppliers   ${broken(facts.suppliers.join(', '))}
+  Models      ${broken(listed(facts))}
   Data        ${facts.dataFolder}
 ${facts.file === undefined ? '' : `  File        ${facts.file}\n`}
   Try it:
@@ -31,7 +34,8 @@ ${facts.file === undefined ? '' : `  File        ${facts.file}\n`}
   ${keyLine(facts)}curl ${url}/v1/chat/completions \\
     -H "Authorization: Bearer ${keyWord(facts)}" \\
     -H 'Content-Type: application/json' \\
-    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello!"}]}'
+    -d '{"model": "${model}",
+         "messages": [{"role": "user", "content": "Hello!"}]}'
 
 `
 }
@@ -49,10 +53,27 @@ function keyLine({ newRootKey, rootKeyFrom }: Welcome): string {
 }
 
 function describeKey({ newRootKey, rootKeyFrom }: Welcome): string {
-  if (newRootKey !== undefined) return `${newRootKey}   (shown this once; keep it)`
+  if (newRootKey !== undefined)
+    return `${newRootKey}\n${' '.repeat(LEFT)}(shown this once; keep it)`
   if (rootKeyFrom === 'environment') return 'as set in GATEWAY_ROOT_KEY'
   if (rootKeyFrom === 'file') return 'as set by root_key in the file'
-  return 'shown at the first start; set GATEWAY_ROOT_KEY to replace a lost one'
+  return `shown at the first start;\n${' '.repeat(LEFT)}set GATEWAY_ROOT_KEY to replace a lost one`
+}
+
+/** Goes on below itself at a word, so that no window breaks it elsewhere. */
+function broken(text: string): string {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line === '' || longer.length <= WIDTH - LEFT) {
+      line = longer
+      continue
+    }
+    lines.push(line)
+    line = word
+  }
+  return [...lines, line].join(`\n${' '.repeat(LEFT)}`)
 }
 
 function listed({ models, suppliers }: Welcome): string {

@@ -7,6 +7,7 @@ import type { KeyRecord } from '../core/key.ts'
 import type { Price, Usage } from '../core/usage.ts'
 import type { Dialect, Facts } from '../dialects/dialect.ts'
 import type { Log } from '../observe/log.ts'
+import type { Trouble } from '../observe/trouble.ts'
 import type { Store } from '../store/store.ts'
 import type { Attempt, Candidate, Routes } from '../suppliers/routes.ts'
 import type { Timeouts } from '../suppliers/supplier.ts'
@@ -28,6 +29,7 @@ export interface Plant {
   readonly rates: Rates
   readonly gate: Gate
   readonly log: Log
+  readonly trouble: Trouble
   /** Every attempt under way, so that a shutdown can end them. */
   readonly lifelines: Chain<Lifeline>
 }

@@ -18,6 +18,7 @@ export async function deliverUnary(
   answer: UnaryAnswer,
   plant: Plant,
 ): Promise<Response> {
+  if (answer.hasUnreadUsage) warnOfUsage(call, plant)
   const settled = price(call, answer.usage, plant)
   const outcome = { status: 200, code: undefined, usage: answer.usage, firstTokenMs: undefined }
   await settle(call, outcome, settled, plant).catch(refuseUnsettled)
@@ -176,6 +177,7 @@ class Delivery implements Ticker {
 
   async #finish(stream: RelayStream, firstTokenMs: number): Promise<void> {
     const { usage } = stream
+    if (stream.hasUnreadUsage) warnOfUsage(this.#call, this.#plant)
     const failure = this.#isGone ? new CallerGone() : stream.failure
     const settled = price(this.#call, usage, this.#plant)
     const outcome = { ...describeEnd(failure), usage, firstTokenMs }
@@ -258,6 +260,13 @@ class Delivery implements Ticker {
       if (silence >= this.#plant.limits.stallMs) this.#drop()
     } else if (silence >= this.#plant.limits.keepAliveMs) void this.#write(KEEP_ALIVE)
   }
+}
+
+/** What cannot be read cannot be billed, and somebody should know. */
+function warnOfUsage(call: Held, { log }: Plant): void {
+  const { supplier, modelId } = call.tries.at(-1)!.attempt
+  const text = `supplier ${supplier.id} told a usage of ${modelId} that cannot be read`
+  log.note('warn', text, { id: call.id, supplier: supplier.id })
 }
 
 /** The supplier has worked and the record of it could not be stored: repeating would pay for it twice. */

@@ -1,7 +1,7 @@
 // Sends the call to one supplier after the other until one of them answers. A failure moves on at once
 // and without waiting; the caller's own fault, and the caller's leaving, end it.
 import { advise, GatewayError } from '../core/problem.ts'
-import type { Usage } from '../core/usage.ts'
+import type { AnswerFacts } from '../dialects/dialect.ts'
 import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
@@ -11,25 +11,28 @@ import type { Held, Plant, Try } from './call.ts'
 import { exhausted, refusal, scrub } from './refusal.ts'
 import { basicsOf, RelayStream } from './relay.ts'
 
-export interface UnaryAnswer {
+export interface UnaryAnswer extends AnswerFacts {
   readonly bytes: Uint8Array
-  readonly usage: Usage | undefined
 }
 
 export function dispatchUnary(call: Held, plant: Plant): Promise<UnaryAnswer> {
-  return firstOf(call, (attempt) => askUnary(call, attempt, plant))
+  return firstOf(call, plant, (attempt) => askUnary(call, attempt, plant))
 }
 
 /** Resolves with a stream whose first content has come. */
 export function dispatchStream(call: Held, plant: Plant): Promise<RelayStream> {
-  return firstOf(call, (attempt) => askStream(call, attempt, plant))
+  return firstOf(call, plant, (attempt) => askStream(call, attempt, plant))
 }
 
 async function firstOf<Answer>(
   call: Held,
+  plant: Plant,
   ask: (attempt: Attempt) => Promise<Answer>,
 ): Promise<Answer> {
+  let failed: Try | undefined
   for (const [index, attempt] of call.attempts.entries()) {
+    if (call.tries.length === plant.limits.attemptsMax) break
+    if (failed !== undefined && isSameTrouble(failed, attempt)) continue
     const attempted: Try = { attempt, price: call.prices[index]! }
     call.tries.push(attempted)
     try {
@@ -37,22 +40,32 @@ async function firstOf<Answer>(
     } catch (thrown) {
       if (!(thrown instanceof AttemptFailure)) throw thrown
       attempted.failure = thrown
+      failed = attempted
       if (thrown.isFinal) throw thrown.problem
+      plant.trouble.note(attempt.supplier.id, thrown.problem)
     }
   }
   throw exhausted(call)
 }
 
+/** Refusals that are about an account: the supplier's next account may fare better. */
+const OF_AN_ACCOUNT = new Set([401, 402, 403, 429])
+
+/** Another account of a supplier that is down would find it just as much down. */
+function isSameTrouble({ attempt: { supplier }, failure }: Try, next: Attempt): boolean {
+  return supplier.id === next.supplier.id && !OF_AN_ACCOUNT.has(failure?.problem.status ?? 0)
+}
+
 async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<UnaryAnswer> {
-  const lifeline = new Lifeline(plant.clock, call.caller, plant.lifelines)
+  const lifeline = openLifeline(call, plant)
   // Each attempt has the whole of it: a share would cut off models that think for minutes.
   lifeline.expect('answer', attempt.timeouts.unaryMs)
   try {
     const response = await send(call, attempt, lifeline)
     if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
     const bytes = await readBody(response, plant.limits.answerBytesMax)
-    const usage = readUsage(bytes, attempt)
-    return { bytes: normalize(bytes, call, attempt), usage }
+    const { usage, hasUnreadUsage } = readFacts(bytes, attempt)
+    return { bytes: normalize(bytes, call, attempt), usage, hasUnreadUsage }
   } catch (thrown) {
     const failure = asFailure(thrown, lifeline.signal)
     // Whatever the supplier is still sending has no reader any more.
@@ -64,7 +77,7 @@ async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<Una
 }
 
 async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<RelayStream> {
-  const lifeline = new Lifeline(plant.clock, call.caller, plant.lifelines)
+  const lifeline = openLifeline(call, plant)
   lifeline.expect('first byte', attempt.timeouts.firstByteMs)
   try {
     const response = await send(call, attempt, lifeline)
@@ -83,15 +96,22 @@ async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<Re
   }
 }
 
+function openLifeline(call: Held, { clock, lifelines }: Plant): Lifeline {
+  const lifeline = new Lifeline(clock, call.caller, lifelines)
+  // Nobody else is asked for a caller who has gone meanwhile.
+  if (call.tries.length > 1) lifeline.listen()
+  return lifeline
+}
+
 function send(call: Held, attempt: Attempt, lifeline: Lifeline): Promise<Response> {
   const body = attempt.dialect.relay.patch(call.body, call.facts, attempt.rewrite)
   return attempt.upstream.post(attempt.path, body, lifeline)
 }
 
 /** An error inside of a 200 is the supplier's own text, which may repeat our credential to us. */
-function readUsage(bytes: Uint8Array, attempt: Attempt): Usage | undefined {
+function readFacts(bytes: Uint8Array, attempt: Attempt): AnswerFacts {
   try {
-    return attempt.dialect.relay.read(bytes).usage
+    return attempt.dialect.relay.read(bytes)
   } catch (thrown) {
     throw thrown instanceof GatewayError ? scrub(thrown, attempt) : thrown
   }
@@ -120,7 +140,7 @@ async function notAStream(
   const bytes = await readBody(response, plant.limits.answerBytesMax)
   if (bytes.length === 0) return advise('empty_stream', 'The supplier sent nothing.')
   try {
-    readUsage(bytes, attempt)
+    readFacts(bytes, attempt)
   } catch (thrown) {
     // Only an error in the supplier's own words says more than that this is no stream.
     if (thrown instanceof GatewayError && thrown.origin !== undefined) return thrown

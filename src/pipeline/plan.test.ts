@@ -7,7 +7,7 @@ import { GatewayError } from '../core/problem.ts'
 import type { PriceList } from '../core/usage.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
-import { buildRoutes } from '../suppliers/routes.ts'
+import { buildRoutes, Uses } from '../suppliers/routes.ts'
 import type { Supplier } from '../suppliers/supplier.ts'
 import { createUpstream } from '../upstream/client.ts'
 import { DEFAULT_LIMITS, type Admitted, type Plant } from './call.ts'
@@ -46,6 +46,7 @@ function planFor(model: string, regions?: readonly string[], attemptsMax = 9): r
       suppliers: SUPPLIERS,
       upstreamOf: ({ origin }) => createUpstream({ origin, headers: {} }),
       timeouts: DEFAULT_LIMITS,
+      uses: new Uses(),
     }),
     limits: { ...DEFAULT_LIMITS, attemptsMax },
   }

@@ -7,11 +7,16 @@ import type { Admitted, Planned, Plant } from './call.ts'
 export function plan(call: Admitted, plant: Plant): Planned {
   const attempts: Attempt[] = []
   let isServed = false
+  let suppliers = 0
   for (const candidate of call.candidates) {
     if (!isInside(call, candidate)) continue
     isServed = true
     const attempt = findAttempt(call, candidate)
-    if (attempt !== undefined && attempts.length < plant.limits.attemptsMax) attempts.push(attempt)
+    if (attempt === undefined) continue
+    // Several credentials of one supplier stand beside each other and are one supplier.
+    if (attempts.at(-1)?.supplier.id !== attempt.supplier.id) suppliers += 1
+    if (suppliers > plant.limits.attemptsMax) break
+    attempts.push(attempt)
   }
   if (attempts.length > 0) return { ...call, attempts }
   throw isServed ? wrongEndpoint() : noCompliantRoute(call)
@@ -44,7 +49,7 @@ function wrongEndpoint(): GatewayError {
 function findAttempt({ dialect, at }: Admitted, { attempts }: Candidate): Attempt | undefined {
   for (const attempt of attempts)
     if (attempt.dialect.id === dialect.id) {
-      attempt.lastAskedAt = at
+      attempt.use.at = at
       return attempt
     }
   return undefined

@@ -2,7 +2,7 @@
 // came; the closing marker is kept back until the books are closed, and a cut is never passed off as an end.
 import { advise, GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
-import type { Basics, FrameKind, StreamWatcher } from '../dialects/dialect.ts'
+import type { Basics, FrameKind, FrameNormalizer, StreamWatcher } from '../dialects/dialect.ts'
 import { asFailure } from '../upstream/client.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
 import { FrameTooLarge, SseSplitter, type FrameData, type FrameSink } from '../wire/sse.ts'
@@ -33,7 +33,7 @@ export class RelayStream implements FrameSink {
   readonly #attempt: Attempt
   readonly #watcher: StreamWatcher
   /** Prints an event anew with what its supplier leaves out; undefined where events pass as they came. */
-  readonly #normalize: ((data: Uint8Array) => Uint8Array) | undefined
+  readonly #normalizer: FrameNormalizer | undefined
   readonly #splitter: SseSplitter
   readonly #reader: Reader
   readonly #lifeline: Lifeline
@@ -54,7 +54,7 @@ export class RelayStream implements FrameSink {
     this.#attempt = call.tries.at(-1)!.attempt
     this.#watcher = call.dialect.relay.watch()
     const { dialect, modelId, rewrite } = this.#attempt
-    this.#normalize =
+    this.#normalizer =
       rewrite.normalize === true
         ? dialect.relay.normalize?.frames(basicsOf(call, modelId))
         : undefined
@@ -117,6 +117,10 @@ export class RelayStream implements FrameSink {
     return this.#watcher.usage()
   }
 
+  get hasUnreadUsage(): boolean {
+    return this.#watcher.hasUnreadUsage()
+  }
+
   /** The caller has gone: ends the stream from this side, and the supplier's work with it. */
   leave(): void {
     if (!this.#isDone && this.#lifeline.leave()) this.#fail(new CallerGone())
@@ -128,6 +132,7 @@ export class RelayStream implements FrameSink {
     const kind = this.#see(data)
     if (kind === 'end') {
       this.#marker = buffer.slice(from, to)
+      this.#complete()
       this.#end()
       return
     }
@@ -135,7 +140,7 @@ export class RelayStream implements FrameSink {
     if (kind === 'usage' && !this.#keepsUsage) return
     // A supplier's own comments while it thinks would be taken for its answer having begun.
     if (kind === 'void' && !this.#hasContent) return
-    if (this.#normalize !== undefined && kind !== 'void') return this.#print(data)
+    if (this.#normalizer !== undefined && kind !== 'void') return this.#print(data)
     if (this.#buffer === buffer && this.#to === from) this.#to = to
     else {
       this.#flush()
@@ -147,7 +152,16 @@ export class RelayStream implements FrameSink {
 
   #print({ bytes, from, to }: FrameData): void {
     this.#flush()
-    this.#ready.push(this.#normalize!(bytes.subarray(from, to)))
+    this.#ready.push(this.#normalizer!.fill(bytes.subarray(from, to)))
+  }
+
+  /** The marker closes an answer whose supplier never gives a reason to stop: the caller gets one. */
+  #complete(): void {
+    const bytes = this.#hasContent ? this.#normalizer?.ending() : undefined
+    if (bytes === undefined) return
+    const ending = { bytes, from: 0, to: bytes.length }
+    this.#see(ending)
+    this.#print(ending)
   }
 
   #see({ bytes, from, to }: FrameData): FrameKind {

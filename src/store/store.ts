@@ -13,7 +13,7 @@ export interface Store {
   acquire(scope: string, want: NanoUsd): Promise<NanoUsd>
   readonly keys: KeyRepository
   readonly audit: AuditRepository
-  /** Resolves when the store can answer a read. */
+  /** Resolves when the store answers. Anyone may ask, so no number of pings delays a read or a write. */
   ping(): Promise<void>
   close(): Promise<void>
 }

@@ -105,6 +105,12 @@ describe('a supplier of a known kind', () => {
     expect(supplier.models.get('small')?.prices).toEqual(price(1_000_000, 2_000_000) as never)
   })
 
+  it('in a region without an address is refused without the name, which may be a secret', () => {
+    const find = (): unknown => configureOne({ ...OPENAI, region: 'hush-hush' })
+    expect(find).toThrow('add origin:')
+    expect(find).not.toThrow(/hush/i)
+  })
+
   it('stays in a region of which only the operator knows the address', () => {
     const origin = 'https://de.example.com'
     expect(configureOne({ ...OPENAI, region: 'DE', origin })).toMatchObject({
@@ -123,9 +129,10 @@ describe('a supplier of a known kind', () => {
   })
 
   it('keeps the order of the file', () => {
-    const suppliers = configure({ zeta: OPENAI, alpha: OPENAI, '0': OPENAI })
-    // A name that is a number comes first in every mapping of the language.
-    expect(suppliers.map(({ id }) => id)).toEqual(['0', 'zeta', 'alpha'])
+    const suppliers = configure({ zeta: OPENAI, alpha: OPENAI, b2: OPENAI })
+    expect(suppliers.map(({ id }) => id)).toEqual(['zeta', 'alpha', 'b2'])
+    // A name that is a number would come first in every mapping of the language.
+    expect(() => configure({ zeta: OPENAI, '0': OPENAI })).toThrow()
   })
 })
 

@@ -2,7 +2,8 @@
 // cannot be is a fault with its place in the file and what to write instead.
 import type { CatalogueModel } from '../catalog/model.ts'
 import { FREE } from '../catalog/price.ts'
-import { ConfigFault, type ConfigPath } from '../config/fault.ts'
+import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
+import { findForeignKind } from '../config/habits.ts'
 import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig } from '../config/schema.ts'
 import type { Secret } from '../core/secret.ts'
@@ -39,33 +40,40 @@ function configure(
 ): readonly Supplier[] {
   const { id, config, path } = entry
   const kind = findKind(entry)
-  const version = findVersion(kind, entry)
-  const address = findAddress(kind, entry)
+  const faults = new Faults()
+  const version = faults.collect(() => findVersion(kind, entry))
+  const address = faults.collect(() => findAddress(kind, entry))
   const region = config.region ?? 'global'
   const allowPrivate = isPrivateAllowed(kind, config)
   const isOwn = kind.isLocal === true || (kind.isGeneric === true && allowPrivate)
   const isOpen = isOwn && config.models === undefined
-  const routes = findRoutes({ id, kind, config, path, region, models, catalogue })
-  if (routes.size === 0 && !isOpen) throw noModels(kind, entry)
+  const routes = faults.collect(() => {
+    const found = findRoutes({ id, kind, config, path, region, models, catalogue })
+    if (found.size === 0 && !isOpen) throw noModels(kind, entry)
+    return found
+  })
+  const quirks = faults.collect(() => mergeQuirks((version ?? kind).quirks, entry, dialect))
+  const credentials = faults.collect(() => findCredentials(kind, entry))
+  if (!version || !address || !routes || !quirks || !credentials) throw faults.gather()
   const supplier = {
     id,
     origin: address.origin,
     region,
     signature: kind.signature,
     services: [{ dialect, path: joinPath(address.prefix, version.path) }],
-    quirks: mergeQuirks(version.quirks, entry, dialect),
+    quirks,
     timeouts: toTimeouts(config.timeouts),
     models: routes,
     anyModel: isOpen ? FREE : undefined,
     allowPrivate,
   }
-  return findCredentials(kind, entry).map((credential) => ({ ...supplier, credential }))
+  return credentials.map((credential) => ({ ...supplier, credential }))
 }
 
 function findKind({ config, path }: Entry): Kind {
   const kind = kinds.find(({ id }) => id === config.kind)
   if (kind !== undefined) return kind
-  const closest = findClosest(config.kind, kindIds)
+  const closest = findForeignKind(config.kind, kindIds) ?? findClosest(config.kind, kindIds)
   const hint = closest === undefined ? '' : ` (did you mean ${closest}?)`
   throw new ConfigFault(
     [...path, 'kind'],
@@ -117,10 +125,11 @@ function findOrigin(kind: Kind, { config, path }: Entry): string {
   const there =
     known.length === 0
       ? `${kind.id} promises no region at its usual address`
-      : `${kind.id} has an address for ${known.join(', ')}`
+      : `${kind.id} has an address for ${known.join(', ')} alone`
   throw new ConfigFault(
     [...path, 'region'],
-    `is ${region}, and ${there}: remove it, or add origin: with an address of which you know that it stays in ${region}`,
+    // Not by its name: it may have come from a variable, and a wrong one at that.
+    `is one that its kind cannot promise, as ${there}: remove it, or add origin: with an address of which you know that it stays there`,
   )
 }
 

@@ -7,9 +7,14 @@ import { completion, startFakeSupplier, type FakeSupplier } from '../../test/fak
 import { Secret } from '../core/secret.ts'
 import { asFailure, type Upstream } from '../upstream/client.ts'
 import { Lifeline } from '../upstream/lifeline.ts'
-import { connect, findAddressTrouble } from './connect.ts'
+import { connect, findAddressTrouble, type ConnectParts } from './connect.ts'
 import type { Supplier } from './supplier.ts'
 
+const none = (): undefined => undefined
+const leadingTo = (address: string): Pick<ConnectParts, 'lookup' | 'resolve'> => ({
+  resolve: async () => [address],
+  lookup: none,
+})
 const opened: { stop(): unknown }[] = []
 
 afterEach(async () => {
@@ -22,11 +27,16 @@ async function startServer(): Promise<FakeSupplier> {
   return server
 }
 
-async function post(supplier: Supplier, answer: readonly string[]): Promise<unknown> {
+async function post(
+  supplier: Supplier,
+  answer: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
   const clock = createFakeClock()
   const upstream: Upstream = connect(supplier, {
     now: () => clock.elapsed(),
     resolve: async () => answer,
+    lookup: (name) => variables[name],
   })
   opened.push({ stop: () => upstream.close() })
   const caller = { signal: new AbortController().signal, keepOpen: () => {}, letGo: () => {} }
@@ -74,25 +84,70 @@ describe('a request to a supplier', () => {
     'is never opened to %s by itself',
     (origin) => {
       const supplier = supplierAt(origin, { allowPrivate: false })
-      expect(() => connect(supplier, { now: () => 0 })).toThrow('supplier fake: its origin is')
+      expect(() => connect(supplier, { now: () => 0, lookup: none })).toThrow(
+        'supplier fake: its origin is',
+      )
     },
   )
+})
+
+describe('a proxy', () => {
+  it('is asked for the name of the supplier, which is then not looked up here', async () => {
+    const proxy = await startServer()
+    const supplier = supplierAt('http://gpu.example.com')
+    const nowhere: readonly string[] = []
+    expect(await post(supplier, nowhere, { HTTP_PROXY: proxy.origin })).toBe(200)
+    expect(proxy.requests[0]?.headers.get('host')).toBe('gpu.example.com')
+  })
+
+  it('never sees what goes to this machine, nor what goes to a host of NO_PROXY', async () => {
+    const proxy = await startServer()
+    const server = await startServer()
+    const variables = { HTTP_PROXY: proxy.origin, HTTPS_PROXY: proxy.origin, NO_PROXY: 'gpu' }
+    const credential = new Secret('key')
+    expect(await post(supplierAt(server.origin, { credential }), [], variables)).toBe(200)
+    const named = server.origin.replace('127.0.0.1', 'gpu')
+    expect(await post(supplierAt(named), ['127.0.0.1'], variables)).toBe(200)
+    expect([server.requests.length, proxy.connections()]).toEqual([2, 0])
+  })
+
+  it('of one scheme leaves the names of the other held to their checked addresses', async () => {
+    const proxy = await startServer()
+    const supplier = supplierAt('https://api.example.com', { allowPrivate: false })
+    expect(await post(supplier, ['127.0.0.1'], { HTTP_PROXY: proxy.origin })).toMatchObject({
+      evidence: 'unsent',
+    })
+    expect(proxy.connections()).toBe(0)
+  })
+
+  it('that is no address is told by the name of its variable', () => {
+    const open = (): Upstream =>
+      connect(supplierAt('https://api.example.com'), {
+        now: () => 0,
+        lookup: (name) => (name === 'HTTPS_PROXY' ? 'socks5://user:hush@host' : undefined),
+      })
+    expect(open).toThrow('HTTPS_PROXY is no address of a proxy')
+    expect(open).not.toThrow('hush')
+  })
 })
 
 describe('the trouble with an address', () => {
   const remote = supplierAt('https://api.example.com', { allowPrivate: false })
 
   it('is none where the name leads to the public', async () => {
-    expect(await findAddressTrouble(remote, async () => ['8.8.8.8'])).toBeUndefined()
-    expect(await findAddressTrouble(supplierAt('http://127.0.0.1:1'))).toBeUndefined()
+    expect(await findAddressTrouble(remote, leadingTo('8.8.8.8'))).toBeUndefined()
+    expect(
+      await findAddressTrouble(supplierAt('http://127.0.0.1:1'), { lookup: none }),
+    ).toBeUndefined()
   })
 
   it('is told where it leads elsewhere or nowhere', async () => {
-    const inside = await findAddressTrouble(remote, async () => ['10.1.2.3'])
+    const inside = await findAddressTrouble(remote, leadingTo('10.1.2.3'))
     expect(inside).toContain('api.example.com leads to 10.1.2.3')
-    const missing = await findAddressTrouble(remote, () =>
-      Promise.reject(new Error('no such name')),
-    )
+    const missing = await findAddressTrouble(remote, {
+      resolve: () => Promise.reject(new Error('no such name')),
+      lookup: none,
+    })
     expect(missing).toBe('no such name')
   })
 })

@@ -1,6 +1,8 @@
 // Opens the one way to a supplier: its signature on every request, and its name held to checked addresses.
+import { ConfigurationError } from '../config/problem.ts'
 import { checkOrigin, isIpAddress } from '../upstream/address.ts'
 import { createUpstream, type Upstream } from '../upstream/client.ts'
+import { findProxy, ProxyFault, type Lookup } from '../upstream/proxy.ts'
 import { Pin, resolveHost, type Resolve } from '../upstream/pin.ts'
 import { signatureOf } from './sign.ts'
 import type { Supplier } from './supplier.ts'
@@ -9,8 +11,8 @@ export interface ConnectParts {
   /** Milliseconds that never jump. */
   readonly now: () => number
   readonly resolve?: Resolve
-  /** Requests go through a proxy of the operator, which looks names up itself and must be told them. */
-  readonly usesProxy?: boolean
+  /** Looks up the variables that name the operator's proxies. */
+  readonly lookup: Lookup
 }
 
 /** Throws where the supplier's address may not be called at all. */
@@ -18,27 +20,39 @@ export function connect(supplier: Supplier, parts: ConnectParts): Upstream {
   const { origin } = supplier
   const headers = signatureOf(supplier)
   const pin = pinOf(supplier, parts)
-  return createUpstream({ origin, headers, ...(pin !== undefined && { pin }) })
+  const proxy = proxyOf(supplier, parts)
+  return createUpstream({ origin, headers, proxy, ...(pin !== undefined && { pin }) })
 }
 
 /** What is wrong with where a supplier's name leads now, for whoever checks or starts; undefined: nothing. */
 export async function findAddressTrouble(
   supplier: Supplier,
-  resolve: Resolve = resolveHost,
+  parts: Pick<ConnectParts, 'lookup' | 'resolve'>,
 ): Promise<string | undefined> {
   try {
-    await pinOf(supplier, { now: () => 0, resolve })?.ask()
+    await pinOf(supplier, { ...parts, now: () => 0 })?.ask()
     return undefined
   } catch (thrown) {
     return thrown instanceof Error ? thrown.message : String(thrown)
   }
 }
 
-/** An IP address needs no look-up: it is what was checked. */
-function pinOf({ id, origin, allowPrivate }: Supplier, parts: ConnectParts): Pin | undefined {
+/** An IP address needs no look-up: it is what was checked. A proxy looks names up itself. */
+function pinOf(supplier: Supplier, parts: ConnectParts): Pin | undefined {
+  const { id, origin, allowPrivate } = supplier
   const checked = checkOrigin(origin, { allowPrivate })
   if ('reason' in checked) throw new Error(`supplier ${id}: its origin ${checked.reason}`)
   const { host } = checked
-  const { now, resolve = resolveHost, usesProxy = false } = parts
-  return usesProxy || isIpAddress(host) ? undefined : new Pin({ host, allowPrivate, resolve, now })
+  const { now, resolve = resolveHost } = parts
+  const isElsewhere = isIpAddress(host) || proxyOf(supplier, parts) !== undefined
+  return isElsewhere ? undefined : new Pin({ host, allowPrivate, resolve, now })
+}
+
+function proxyOf({ origin }: Supplier, { lookup }: ConnectParts): string | undefined {
+  try {
+    return findProxy(origin, lookup)
+  } catch (thrown) {
+    // The border to whoever wrote the variable: it stops a start as a wrong file does.
+    throw thrown instanceof ProxyFault ? new ConfigurationError(thrown.message) : thrown
+  }
 }

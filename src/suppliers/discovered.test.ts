@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'bun:test'
 import { assembleCatalogue, catalogue } from '../catalog/index.ts'
 import { FREE } from '../catalog/price.ts'
+import { ConfigurationError } from '../config/problem.ts'
 import { toPicoUsd } from '../core/money.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { discoverSuppliers } from './discovered.ts'
@@ -60,6 +61,16 @@ describe('discovery', () => {
   it('trims what surrounds a key', () => {
     expect(discoverOne({ XAI_API_KEY: ' key\r\n' }).credential?.reveal()).toBe('key')
   })
+
+  it.each(['sk-\u201cquoted\u201d', 'sk-two\nlines', 'Bearer sk', 'sk-caf\u00e9'])(
+    'refuses %j, which no header can carry, by the name of its variable',
+    (key) => {
+      const find = (): unknown => discover({ OPENAI_API_KEY: key })
+      expect(find).toThrow(ConfigurationError)
+      expect(find).toThrow('OPENAI_API_KEY holds ')
+      expect(find).not.toThrow('sk')
+    },
+  )
 
   it('takes the first variable that is not blank', () => {
     const only = discoverOne({ GOOGLE_API_KEY: 'second' })
@@ -163,6 +174,11 @@ describe('a local server', () => {
     const supplier = discoverOne({ OLLAMA_HOST: 'https://example.com/ollama/' })
     expect(supplier.origin).toBe('https://example.com')
     expect(supplier.services[0]?.path).toBe('/ollama/v1/chat/completions')
+  })
+
+  it('refuses an address that hands out credentials of the machine', () => {
+    for (const host of ['169.254.169.254', 'http://169.254.169.254/latest', '[fd00:ec2::254]:80'])
+      expect(() => discover({ OLLAMA_HOST: host })).toThrow('OLLAMA_HOST is an address that hands')
   })
 
   it('refuses what is no address without quoting it', () => {

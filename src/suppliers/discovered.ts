@@ -2,14 +2,17 @@
 // looked up, never read here.
 import type { CatalogueModel } from '../catalog/model.ts'
 import { FREE } from '../catalog/price.ts'
+import { ConfigurationError } from '../config/problem.ts'
 import { Secret } from '../core/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import { checkOrigin } from '../upstream/address.ts'
 import type { Kind } from './kind.ts'
+import { isSendable } from './sign.ts'
 import type { ModelRoute, Supplier } from './supplier.ts'
 
 const LOCAL_PORT = 11_434
 
-/** Suppliers whose variable is set. Throws on a local address that is none, without quoting it. */
+/** Suppliers whose variable is set. Throws a `ConfigurationError` on one that cannot be used, without quoting it. */
 export function discoverSuppliers(
   kinds: readonly Kind[],
   lookup: (name: string) => string | undefined,
@@ -20,12 +23,12 @@ export function discoverSuppliers(
     const found = kind.origin === undefined ? undefined : findVariable(kind.environment, lookup)
     if (found === undefined) return []
     const isLocal = kind.isLocal === true
-    const address = isLocal ? readLocalAddress(found.name, found.value) : undefined
+    const address = isLocal ? readLocalAddress(found) : undefined
     return {
       id: kind.id,
       origin: address?.origin ?? kind.origin!,
       region: 'global',
-      credential: isLocal ? undefined : new Secret(found.value),
+      credential: isLocal ? undefined : readCredential(found),
       signature: kind.signature,
       services: [{ dialect, path: (address?.prefix ?? '') + kind.path }],
       quirks: kind.quirks,
@@ -54,6 +57,14 @@ function findVariable(
   return undefined
 }
 
+/** Refused before a header is made of it: the runtime would name the header and not the variable. */
+function readCredential({ name, value }: Variable): Secret {
+  if (isSendable(value)) return new Secret(value)
+  throw new ConfigurationError(
+    `${name} holds a space, a line break or a letter that no header can carry: copy the credential again, without quotes or \`Bearer\` in it.`,
+  )
+}
+
 /** What the one service of a supplier can serve. */
 function findRoutes(
   kind: string,
@@ -77,16 +88,20 @@ interface LocalAddress {
  * Reads `host`, `host:port`, `:port` or a URL. A URL without a port means its scheme's own, as the
  * server itself reads the variable.
  */
-function readLocalAddress(name: string, text: string): LocalAddress {
+function readLocalAddress({ name, value: text }: Variable): LocalAddress {
   const url = text.includes('://') ? text : `http://${withPort(text.replace(/\/+$/, ''))}`
   const address = URL.canParse(url) ? new URL(url) : undefined
   if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password) {
-    throw new Error(`${name} is not an address: write a host, host:port or an http(s) URL`)
+    throw new ConfigurationError(
+      `${name} is not an address: write a host, host:port or an http(s) URL`,
+    )
   }
   // A server that listens on every interface is set to these, but nobody can call them.
   if (address.hostname === '0.0.0.0') address.hostname = '127.0.0.1'
   if (address.hostname === '[::]') address.hostname = '[::1]'
-  return { origin: address.origin, prefix: address.pathname.replace(/\/+$/, '') }
+  const checked = checkOrigin(address.origin, { allowPrivate: true })
+  if ('reason' in checked) throw new ConfigurationError(`${name} ${checked.reason}.`)
+  return { origin: checked.origin, prefix: address.pathname.replace(/\/+$/, '') }
 }
 
 function withPort(host: string): string {

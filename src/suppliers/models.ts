@@ -2,7 +2,8 @@
 // take. A model without a price is not served: what nobody has priced would be given away.
 import type { CatalogueModel, CatalogueRoute } from '../catalog/model.ts'
 import { readPrice } from '../catalog/merge.ts'
-import { ConfigFault, type ConfigPath } from '../config/fault.ts'
+import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
+import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig, TimeoutsConfig } from '../config/schema.ts'
 import type { PriceList } from '../core/usage.ts'
 import type { Kind } from './kind.ts'
@@ -26,8 +27,12 @@ export function findRoutes(source: RouteSource): ReadonlyMap<string, ModelRoute>
   const known = new Map(catalogue.map((model) => [model.id, model]))
   const routes = new Map<string, ModelRoute>()
   if (config.models !== undefined) {
-    for (const [id, entry] of Object.entries(config.models))
-      routes.set(id, namedRoute(source, id, entry ?? {}, known.get(id)))
+    const faults = new Faults()
+    for (const [id, entry] of Object.entries(config.models)) {
+      const route = faults.collect(() => namedRoute(source, id, entry ?? {}, known.get(id)))
+      if (route !== undefined) routes.set(id, route)
+    }
+    if (!faults.isEmpty) throw faults.gather()
     return routes
   }
   if (kind.servesOwn === true) return routes
@@ -86,8 +91,17 @@ function pricesOf(
   if (known !== undefined) return known
   throw new ConfigFault(
     place,
-    `is missing, and nobody knows what ${id} costs at this supplier: write input: and output: in dollars for a million tokens, or price: free`,
+    `is missing, and nobody knows what ${id} costs at this supplier: ${meantBy(id, source)}write input: and output: in dollars for a million tokens, or price: free`,
   )
+}
+
+/** A model that its kind is known to serve, where the name looks like a slip. */
+function meantBy(id: string, { kind, catalogue }: RouteSource): string {
+  if (kind.servesOwn === true || catalogue.some((model) => model.id === id)) return ''
+  const served = catalogue.filter((model) => isServed(model) && model.suppliers.has(kind.id))
+  const ids = served.map((model) => model.id)
+  const closest = findClosest(id, ids)
+  return closest === undefined ? '' : `did you mean ${closest}? If not, `
 }
 
 /** What the catalogue knows of this kind, or what the file says of the model wherever it is served. */

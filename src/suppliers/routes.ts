@@ -24,8 +24,29 @@ export interface Attempt {
   readonly rewrite: Rewrite
   readonly timeouts: Timeouts
   readonly upstream: Upstream
-  /** When it was last planned for; tells whether anybody would miss it. */
-  lastAskedAt: number
+  readonly use: Use
+}
+
+/** When a supplier was last asked for a model: tells whether anybody would miss it there. */
+export interface Use {
+  at: number
+}
+
+/** Names of models at an open supplier are the callers' own, so their number is bounded. */
+const USES_MAX = 10_000
+
+/** Outlives the routes: a change of the configuration does not change what was used. */
+export class Uses {
+  readonly #uses = new Map<string, Use>()
+
+  of(supplier: string, model: string): Use {
+    const name = JSON.stringify([supplier, model])
+    const known = this.#uses.get(name)
+    if (known !== undefined) return known
+    const use = { at: 0 }
+    if (this.#uses.size < USES_MAX) this.#uses.set(name, use)
+    return use
+  }
 }
 
 export interface ListedModel {
@@ -46,46 +67,53 @@ export interface RouteParts {
   readonly suppliers: readonly Supplier[]
   readonly upstreamOf: (supplier: Supplier) => Upstream
   readonly timeouts: Timeouts
+  readonly uses: Uses
 }
 
-/** A model is asked for by its own id, or by `<supplier>/<id>` at one supplier alone. */
+/**
+ * A model is asked for by its own id, or by `<supplier>/<id>` at one supplier alone. An id that looks like
+ * that is an id all the same: what a key may call must never depend on what else is served.
+ */
 export function buildRoutes(parts: RouteParts): Routes {
   const { suppliers } = parts
-  const byName = new Map<string, Candidate[]>()
-  const add = (name: string, candidate: Candidate): void => {
-    const known = byName.get(name)
-    if (known === undefined) byName.set(name, [candidate])
-    else known.push(candidate)
-  }
+  const byId = new Map<string, Candidate[]>()
+  const byPin = new Map<string, Candidate[]>()
   for (const supplier of suppliers)
     for (const [modelId, route] of supplier.models) {
       const candidate = createCandidate(modelId, supplier, route, parts)
-      add(modelId, candidate)
-      add(`${supplier.id}/${modelId}`, candidate)
+      add(byId, modelId, candidate)
+      add(byPin, `${supplier.id}/${modelId}`, candidate)
     }
   return {
-    find: (model) => byName.get(model) ?? findOpen(model, parts),
-    models: listModels(suppliers, byName),
+    find: (model) => byId.get(model) ?? byPin.get(model) ?? findOpen(model, parts),
+    models: listModels(byId),
   }
+}
+
+function add(candidates: Map<string, Candidate[]>, name: string, candidate: Candidate): void {
+  const known = candidates.get(name)
+  if (known === undefined) candidates.set(name, [candidate])
+  else known.push(candidate)
 }
 
 function createCandidate(
   modelId: string,
   supplier: Supplier,
   route: ModelRoute,
-  { timeouts, upstreamOf }: RouteParts,
+  { timeouts, upstreamOf, uses }: RouteParts,
 ): Candidate {
   const upstream = upstreamOf(supplier)
+  const use = uses.of(supplier.id, modelId)
   const toAttempt = ({ dialect, path }: Service): Attempt => ({
     modelId,
     supplier,
     route,
     dialect,
-    path: path.replace('{model}', encodeURIComponent(route.as)),
+    path: path.includes('{model}') ? path.replace('{model}', encodeURIComponent(route.as)) : path,
     rewrite: { ...supplier.quirks, model: route.as },
     timeouts: { ...timeouts, ...supplier.timeouts, ...route.timeouts },
     upstream,
-    lastAskedAt: 0,
+    use,
   })
   return { modelId, supplier, route, attempts: supplier.services.map(toAttempt) }
 }
@@ -104,17 +132,10 @@ function findOpen(model: string, parts: RouteParts): readonly Candidate[] | unde
   return found.length > 0 ? found : undefined
 }
 
-function listModels(
-  suppliers: readonly Supplier[],
-  byName: ReadonlyMap<string, readonly Candidate[]>,
-): readonly ListedModel[] {
-  const ids = new Set(suppliers.flatMap((supplier) => [...supplier.models.keys()]))
-  return [...ids].map((id) => {
-    const candidates = byName.get(id) ?? []
-    return {
-      id,
-      ownedBy: candidates[0]?.route.ownedBy ?? '',
-      regions: [...new Set(candidates.map(({ supplier }) => supplier.region))],
-    }
-  })
+function listModels(byId: ReadonlyMap<string, readonly Candidate[]>): readonly ListedModel[] {
+  return [...byId].map(([id, candidates]) => ({
+    id,
+    ownedBy: candidates[0]?.route.ownedBy ?? '',
+    regions: [...new Set(candidates.map(({ supplier }) => supplier.region))],
+  }))
 }

@@ -12,6 +12,8 @@ export interface UpstreamOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Holds the origin's name to checked addresses. Without it: an IP address, or a name that others look up. */
   readonly pin?: Pin
+  /** The operator's proxy, which looks names up itself. Without it requests go straight to the origin. */
+  readonly proxy?: string | undefined
 }
 
 export interface Upstream {
@@ -33,7 +35,8 @@ type Send = (
   lifeline: Lifeline,
 ) => Promise<Response>
 
-export function createUpstream({ origin, headers, pin }: UpstreamOptions): Upstream {
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { origin, headers, pin, proxy } = options
   const session = new Bun.FetchSession({ keepAlive: { idleTimeout: IDLE_SECONDS } })
   const url = new URL(origin)
   const isPinned = pin !== undefined
@@ -57,6 +60,8 @@ export function createUpstream({ origin, headers, pin }: UpstreamOptions): Upstr
       redirect: 'manual',
       // The default ends a call that is silent for five minutes; reasoning models think longer.
       timeout: false,
+      // Said either way: the runtime would else go by the environment, also to this machine itself.
+      proxy: proxy ?? false,
       ...tls,
     })
   return {

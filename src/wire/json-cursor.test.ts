@@ -154,6 +154,39 @@ describe('json cursor', () => {
     }
   })
 
+  it('stops at a quarter of a million members, and at names that are hard to read', () => {
+    const objects = (count: number, name: (index: number) => string): string => {
+      const object = (from: number): string =>
+        `{${Array.from({ length: 5000 }, (_, index) => `"${name(from + index)}":0`).join()}}`
+      return `[${Array.from({ length: count }, (_, index) => object(index * 5000)).join()}]`
+    }
+    expect(verdict(objects(50, String))).toBe('fine')
+    expect(verdict(objects(51, String))).toMatchObject({ kind: 'limit' })
+    const keys = new KeySet(['model'], { once: true, fold: true })
+    const escaped = (count: number): string =>
+      `{${Array.from({ length: count }, (_, index) => `"\\n${index}":0`).join()}}`
+    expect(keysOf(escaped(9000), keys)).toHaveLength(9000)
+    const cursor = new JsonCursor({ members: 1e6, items: 1e6 })
+    cursor.open(encoder.encode(escaped(20_001)))
+    cursor.enterObject()
+    expect(() => {
+      while (cursor.nextKey(keys) !== END) cursor.skip()
+    }).toThrow(JsonFault)
+  })
+
+  it('reads no text that is longer than its reader wants, and no number of that many digits', () => {
+    const cursor = new JsonCursor()
+    const open = (text: string): JsonCursor => {
+      cursor.open(encoder.encode(text))
+      return cursor
+    }
+    expect(open('"abc"').shortText(3)).toBe('abc')
+    expect(open('"abcd"').shortText(3)).toBeUndefined()
+    expect(open('"\\u0061"').shortText(6)).toBe('a')
+    expect(open('1'.repeat(64)).number()).toBe(Number('1'.repeat(64)))
+    expect(open('1'.repeat(65)).number()).toBeNaN()
+  })
+
   it('refuses every second spelling of a listed name', () => {
     const keys = new KeySet(['model', 'max_tokens'], { once: true, fold: true })
     expect(keysOf('{"x":1,"model":2}', keys)).toEqual([-2, 0])

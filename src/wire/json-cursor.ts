@@ -21,7 +21,10 @@ export class JsonFault extends Error {
 export const DEPTH_MAX = 64
 export const MEMBERS_MAX = 10_000
 /** Over all arrays of a document: a few bytes each would keep the process busy for seconds. */
-export const ITEMS_MAX = 250_000
+export const ALL_MEMBERS_MAX = 250_000
+const DISGUISED_MAX = 20_000
+const NUMBER_LENGTH_MAX = 64
+const ITEMS_MAX = 250_000
 
 /** The object has no further member. */
 export const END = -1
@@ -65,11 +68,17 @@ const LIFT = 0x60606060
 export interface JsonLimits {
   /** Members of one object. */
   readonly members: number
+  /** Members over all objects; any number where it is absent. */
+  readonly allMembers?: number
   /** Items over all arrays. */
   readonly items: number
 }
 
-const REQUEST_LIMITS: JsonLimits = { members: MEMBERS_MAX, items: ITEMS_MAX }
+const REQUEST_LIMITS: JsonLimits = {
+  members: MEMBERS_MAX,
+  allMembers: ALL_MEMBERS_MAX,
+  items: ITEMS_MAX,
+}
 
 export class JsonCursor {
   /** The byte that is read next; in front of a value whenever a method has returned. */
@@ -80,6 +89,8 @@ export class JsonCursor {
   #end = 0
   #depth = 0
   #items = 0
+  #allMembers = 0
+  #disguised = 0
   #isFirst = true
   /** The same bytes four at a time; made when a long string first needs it. */
   #words: Int32Array = NO_WORDS
@@ -89,9 +100,11 @@ export class JsonCursor {
   readonly #seen = new Int32Array(DEPTH_MAX + 1)
   readonly #members = new Int32Array(DEPTH_MAX + 1)
   readonly #limits: JsonLimits
+  readonly #allMembersMax: number
 
   constructor(limits: JsonLimits = REQUEST_LIMITS) {
     this.#limits = limits
+    this.#allMembersMax = limits.allMembers ?? Number.POSITIVE_INFINITY
   }
 
   /** Starts a document; the cursor may be used again for the next one. */
@@ -102,6 +115,8 @@ export class JsonCursor {
     this.#quoteAt = -1
     this.#depth = 0
     this.#items = 0
+    this.#allMembers = 0
+    this.#disguised = 0
     this.at = from
     this.#space()
   }
@@ -207,8 +222,14 @@ export class JsonCursor {
 
   /** Reads a string value. */
   text(): string {
+    return this.shortText(Number.POSITIVE_INFINITY) ?? ''
+  }
+
+  /** Reads a string value, or passes over it where its text in the document is longer than this. */
+  shortText(bytesMax: number): string | undefined {
     const from = this.at
     const isPlain = this.#string()
+    if (this.at - from - 2 > bytesMax) return undefined
     return isPlain
       ? decoder.decode(this.#bytes.subarray(from + 1, this.at - 1))
       : this.#unescape(from)
@@ -222,10 +243,11 @@ export class JsonCursor {
     return words.resembles(this.#unescape(from))
   }
 
-  /** Reads a number value. */
+  /** Reads a number value; one with more digits than any number needs is none. */
   number(): number {
     const from = this.at
     this.#number()
+    if (this.at - from > NUMBER_LENGTH_MAX) return Number.NaN
     return Number(decoder.decode(this.#bytes.subarray(from, this.at)))
   }
 
@@ -278,6 +300,8 @@ export class JsonCursor {
         this.at,
         `an object has more than ${this.#limits.members} members`,
       )
+    if (++this.#allMembers > this.#allMembersMax)
+      throw new JsonFault('limit', this.at, `more than ${this.#allMembersMax} members in all`)
     const from = this.keyAt + 1
     const to = this.at - 1
     const index = isPlain ? keys.match(this.#bytes, from, to) : OTHER
@@ -297,6 +321,13 @@ export class JsonCursor {
     if (isPlain && !(keys.fold && keys.couldFold(this.#bytes, this.keyAt + 1, this.at - 1))) return
     // Folding and escapes change a name's length by little; longer ones cannot be meant.
     if (this.at - this.keyAt > 256) return
+    // Each of them costs a hundred plain ones, and nobody writes names so.
+    if (++this.#disguised > DISGUISED_MAX)
+      throw new JsonFault(
+        'limit',
+        this.keyAt,
+        `more than ${DISGUISED_MAX} names that are hard to read`,
+      )
     const name = isPlain
       ? decoder.decode(this.#bytes.subarray(this.keyAt + 1, this.at - 1))
       : this.#unescape(this.keyAt)

@@ -107,4 +107,18 @@ describe('sse splitter', () => {
     const endless = encoder.encode('data: ' + 'x'.repeat(2000))
     expect(() => split(endless, [500, 1000, 1500], 1000)).toThrow(FrameTooLarge)
   })
+
+  it('joins thousands of data lines, in whatever slices they come', () => {
+    const lines = Array.from({ length: 10_000 }, (_, index) => String(index))
+    const bytes = encoder.encode(`${lines.map((text) => `data: ${text}\n`).join('')}\ndata: x\n\n`)
+    const cuts = Array.from({ length: 2000 }, (_, index) => index * 71)
+    for (const places of [[], cuts])
+      expect(split(bytes, places).data).toEqual([lines.join('\n'), 'x'])
+  })
+
+  it('gives up on an event with more data lines than any payload is written in', () => {
+    const filled = (count: number) => encoder.encode(`${'data:\n'.repeat(count)}\n`)
+    expect(() => split(filled(10_001), [100, 30_000])).toThrow(FrameTooLarge)
+    expect(split(Buffer.concat([filled(10_000), filled(10_000)]), [100]).data).toHaveLength(2)
+  })
 })

@@ -22,6 +22,10 @@ const COLON = 0x3a
 const SPACE = 0x20
 const NONE = new Uint8Array(0)
 
+/** More lines than any payload is written in; each of them costs more than its bytes. */
+const DATA_LINES_MAX = 10_000
+const JOINED_BYTES_MIN = 1024
+
 class Payload implements FrameData {
   bytes: Uint8Array = NONE
   from = 0
@@ -41,7 +45,10 @@ export class SseSplitter {
   #lineAt = 0
   #dataFrom = -1
   #dataTo = -1
-  #joined: number[] | undefined
+  #dataLines = 0
+  /** The payload of an event with several data lines, which no longer stands in one piece. */
+  #joined: Uint8Array = NONE
+  #joinedTo = 0
 
   constructor(sink: FrameSink, frameBytesMax: number) {
     this.#sink = sink
@@ -144,43 +151,54 @@ export class SseSplitter {
     if (to - from > 4 && buffer[from + 4] !== COLON) return
     let at = Math.min(from + 5, to)
     if (at < to && buffer[at] === SPACE) at++
-    if (this.#dataFrom < 0) {
-      this.#dataFrom = at
+    this.#addData(buffer, at, to)
+  }
+
+  #addData(buffer: Uint8Array, from: number, to: number): void {
+    if (++this.#dataLines > DATA_LINES_MAX)
+      throw new FrameTooLarge(`an event has more than ${DATA_LINES_MAX} data lines`)
+    if (this.#dataLines === 1) {
+      this.#dataFrom = from
       this.#dataTo = to
-    } else {
-      this.#joined ??= [this.#dataFrom, this.#dataTo]
-      this.#joined.push(at, to)
+      return
     }
+    if (this.#dataLines === 2) this.#join(buffer, this.#dataFrom, this.#dataTo)
+    this.#join(LINE_FEED, 0, 1)
+    this.#join(buffer, from, to)
+  }
+
+  /** Several data lines are one payload with line feeds between them; each is copied once, when it ends. */
+  #join(bytes: Uint8Array, from: number, to: number): void {
+    const needed = this.#joinedTo + to - from
+    if (needed > this.#joined.length) {
+      const grown = new Uint8Array(Math.max(needed * 2, JOINED_BYTES_MIN))
+      grown.set(this.#joined.subarray(0, this.#joinedTo))
+      this.#joined = grown
+    }
+    this.#joined.set(bytes.subarray(from, to), this.#joinedTo)
+    this.#joinedTo = needed
   }
 
   #emit(buffer: Uint8Array, end: number): void {
     const from = this.#frameAt
     this.#frameAt = end
     const payload = this.#payload
-    if (this.#joined !== undefined) this.#join(buffer, this.#joined)
-    else {
+    if (this.#dataLines > 1) {
+      payload.bytes = this.#joined
+      payload.from = 0
+      payload.to = this.#joinedTo
+    } else {
       payload.bytes = buffer
       payload.from = Math.max(this.#dataFrom, 0)
       payload.to = Math.max(this.#dataTo, 0)
     }
     this.#dataFrom = -1
     this.#dataTo = -1
-    this.#joined = undefined
+    this.#dataLines = 0
+    this.#joined = NONE
+    this.#joinedTo = 0
     this.#sink.frame(buffer, from, end, payload)
     payload.bytes = NONE
-  }
-
-  /** Several data lines are one payload with line feeds between them. */
-  #join(buffer: Uint8Array, places: readonly number[]): void {
-    const parts: Uint8Array[] = []
-    for (let index = 0; index < places.length; index += 2) {
-      if (index > 0) parts.push(LINE_FEED)
-      parts.push(buffer.subarray(places[index], places[index + 1]))
-    }
-    const joined = Buffer.concat(parts)
-    this.#payload.bytes = joined
-    this.#payload.from = 0
-    this.#payload.to = joined.length
   }
 
   /** Keeps the unfinished rest in a buffer of its own: the slices already handed out stay untouched. */
@@ -202,7 +220,6 @@ export class SseSplitter {
       this.#dataFrom -= by
       this.#dataTo -= by
     }
-    if (this.#joined !== undefined) this.#joined = this.#joined.map((place) => place - by)
   }
 }
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-const ROOT = resolve(import.meta.dir, '../..')
-const DIRECT = [process.execPath, 'src/main.ts']
+export const ROOT = resolve(import.meta.dir, '../..')
+const DIRECT = [process.execPath, join(ROOT, 'src/main.ts')]
 /** As people start it. */
-export const BY_NPM = ['node', 'tools/run.mjs', 'start']
+export const BY_NPM = ['node', join(ROOT, 'tools/run.mjs'), 'start']
 
 export interface Folder extends Disposable {
   readonly path: string
@@ -35,7 +35,8 @@ type Variables = Readonly<Record<string, string>>
 
 function launch(folder: Folder, variables: Variables, command: readonly string[]) {
   return Bun.spawn([...command], {
-    cwd: ROOT,
+    // Not the checkout, where a developer's own configuration may stand.
+    cwd: folder.path,
     env: {
       PATH: process.env['PATH'] ?? '',
       PORT: '0',

@@ -1,13 +1,11 @@
 // Proves that a unary answer is one before a caller sees it, and reads its usage on the way. Only the
 // usage is made into values: everything else passes as bytes, and building it would be work for nobody.
 import { advise, type GatewayError } from '../../core/problem.ts'
-import type { Usage } from '../../core/usage.ts'
 import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import type { AnswerFacts } from '../dialect.ts'
-import { parseJson } from './json.ts'
 import { problem } from './problem.ts'
-import { readUsage } from './usage.ts'
+import { NO_USAGE, readUsageText } from './usage.ts'
 
 const KEYS = new KeySet(['choices', 'usage', 'error'])
 const CHOICES = 0
@@ -15,9 +13,12 @@ const USAGE = 1
 const FAILURE = 2
 const OPENING_BRACE = 0x7b
 
-// Reading never awaits, so one cursor serves all answers. Their size alone is bounded: the probabilities
-// of a long answer are millions of items.
-const cursor = new JsonCursor({ members: Number.MAX_SAFE_INTEGER, items: Number.MAX_SAFE_INTEGER })
+/** The probabilities of the longest answers are about as many; more would only keep the process busy. */
+const MEMBERS_MAX = 3_000_000
+const ITEMS_MAX = 2_000_000
+
+// Reading never awaits, so one cursor serves all answers.
+const cursor = new JsonCursor({ members: MEMBERS_MAX, allMembers: MEMBERS_MAX, items: ITEMS_MAX })
 
 export function readAnswer(bytes: Uint8Array): AnswerFacts {
   try {
@@ -28,7 +29,7 @@ export function readAnswer(bytes: Uint8Array): AnswerFacts {
 }
 
 function read(bytes: Uint8Array): AnswerFacts {
-  let usage: Usage | undefined
+  let reading = NO_USAGE
   let hasChoices = false
   let hasFailed = false
   let isEmpty = true
@@ -41,22 +42,33 @@ function read(bytes: Uint8Array): AnswerFacts {
     if (key === CHOICES) hasChoices = cursor.isArray() && !isBlank
     if (key === FAILURE) hasFailed = !isBlank
     cursor.skip()
-    if (key === USAGE) usage = readUsage(parseJson(bytes.subarray(from, cursor.at)))
+    if (key === USAGE) reading = readUsageText(bytes, from, cursor.at)
   }
   cursor.close()
   if (hasFailed) throw problem.decode(0, bytes)
-  if (hasChoices) return { usage }
+  if (hasChoices) return { usage: reading.usage, hasUnreadUsage: reading.isUnread }
   if (isEmpty) throw advise('empty_response', 'The supplier sent an empty object.')
   throw advise('upstream_invalid_response', 'The supplier sent an answer without choices.')
 }
 
-/** Says in which way it is no answer: nothing at all, broken JSON, or something else entirely. */
+/** Says in which way it is no answer: too much, nothing at all, broken JSON, or something else entirely. */
 function unreadable(bytes: Uint8Array, cause: JsonFault): GatewayError {
-  const first = bytes.find((byte) => byte > 0x20)
+  if (cause.kind === 'limit')
+    return advise('provider_response_too_large', 'The supplier sent more than can be read.', {
+      cause,
+    })
+  const first = firstOf(bytes)
   if (first === undefined) return advise('empty_response', 'The supplier sent nothing.')
   if (first === OPENING_BRACE)
     return advise('upstream_invalid_response', 'The supplier sent broken JSON.', {
       cause,
     })
   return advise('non_json_provider_response', 'The supplier sent no JSON object.')
+}
+
+/** The first byte that is no white space. A search by callback takes half a second of a blank answer. */
+function firstOf(bytes: Uint8Array): number | undefined {
+  let at = 0
+  while (at < bytes.length && bytes[at]! <= 0x20) at++
+  return bytes[at]
 }

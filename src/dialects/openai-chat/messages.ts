@@ -106,6 +106,8 @@ function readImage(draft: Draft, field: string): void {
 }
 
 const INLINE_SCHEME = '"data:'
+/** Signed addresses are long, but not that long. */
+const ADDRESS_BYTES_MAX = 16_384
 const FILE_SCHEME = /^[\0-\x20]*file:/i
 
 function readUrl(draft: Draft, field: string): void {
@@ -113,7 +115,9 @@ function readUrl(draft: Draft, field: string): void {
   if (!cursor.isString()) return refuse(draft, field, 'must be an address')
   // An inline image is megabytes of text that nobody here needs.
   if (cursor.startsWith(INLINE_SCHEME)) return cursor.skip()
+  const address = cursor.shortText(ADDRESS_BYTES_MAX)
   // Read as an address parser would: escapes mean what they stand for, line breaks and tabs nothing.
-  if (FILE_SCHEME.test(cursor.text().replaceAll(/[\t\n\r]/g, '')))
-    fault(draft, 'validation_error', field, `\`${field}\` must be an http, https or data address.`)
+  if (address !== undefined && !FILE_SCHEME.test(address.replaceAll(/[\t\n\r]/g, ''))) return
+  const rule = `must be an http or https address of at most ${ADDRESS_BYTES_MAX} bytes, or a data address`
+  fault(draft, 'validation_error', field, `\`${field}\` ${rule}.`)
 }

@@ -1,6 +1,6 @@
 // Answers that lack something get it, answers that lack nothing keep every value, and nothing that the
 // books rely on is made up.
-import { describe, expect, it } from 'bun:test'
+import { describe, expect, it, spyOn } from 'bun:test'
 import { openaiChat } from './index.ts'
 
 const encoder = new TextEncoder()
@@ -15,12 +15,20 @@ function answer(value: unknown): unknown {
 }
 
 function frames(...values: readonly unknown[]): readonly unknown[] {
-  const fill = normalize!.frames(BASICS)
+  const stream = normalize!.frames(BASICS)
   return values.map((value) => {
-    const text = decoder.decode(fill(encoder.encode(JSON.stringify(value))))
+    const text = decoder.decode(stream.fill(encoder.encode(JSON.stringify(value))))
     expect(text).toMatch(/^data: [^\n]*\n\n$/)
     return JSON.parse(text.slice(6)) as unknown
   })
+}
+
+/** What is added at the closing marker. */
+function ending(...values: readonly unknown[]): unknown {
+  const stream = normalize!.frames(BASICS)
+  for (const value of values) stream.fill(encoder.encode(JSON.stringify(value)))
+  const data = stream.ending()
+  return data === undefined ? undefined : JSON.parse(decoder.decode(data))
 }
 
 describe('a unary answer', () => {
@@ -159,6 +167,49 @@ describe('a stream', () => {
       'function',
       'function',
     ])
+  })
+
+  it('goes on with the tool call that it named by its index', () => {
+    const tool = (fields: object) => ({ choices: [{ delta: { tool_calls: [fields] } }] })
+    const seen = frames(tool({ index: 7, id: 'c' }), tool({ id: 'c' }), tool({}), tool({ id: 'd' }))
+    expect(seen).toMatchObject([7, 7, 7, 8].map((index) => tool({ index })))
+  })
+
+  it('looks none of its tool calls up by going through all of them', () => {
+    const compared = spyOn(Array.prototype, 'includes')
+    const searched = spyOn(Array.prototype, 'indexOf')
+    const tools = Array.from({ length: 500 }, (_, index) => ({ id: `call-${index}` }))
+    const [chunk] = frames({ choices: [{ delta: { tool_calls: tools } }] })
+    const steps = [compared, searched].map((spy) => spy.mock.calls.length)
+    compared.mockRestore()
+    searched.mockRestore()
+    expect(Math.max(...steps)).toBeLessThan(500)
+    expect(chunk).toMatchObject({
+      choices: [{ delta: { tool_calls: tools.map((tool, index) => ({ ...tool, index })) } }],
+    })
+  })
+
+  it('without any reason to stop gets one for each choice when it is closed', () => {
+    const tools = [{ id: 'a', function: { name: 'f', arguments: '{}' } }]
+    expect(
+      ending(
+        { choices: [{ delta: { content: 'Hi' } }] },
+        { choices: [{ index: 1, delta: { tool_calls: tools } }] },
+      ),
+    ).toEqual({
+      choices: [
+        { index: 0, delta: {}, finish_reason: 'stop' },
+        { index: 1, delta: {}, finish_reason: 'tool_calls' },
+      ],
+    })
+  })
+
+  it('gets no reason where it gives reasons, or where no choice has begun', () => {
+    const begun = { choices: [{ index: 0, delta: { content: 'Hi' } }] }
+    const stopped = { choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }
+    expect(ending(begun, stopped)).toBeUndefined()
+    expect(ending({ choices: [] })).toBeUndefined()
+    expect(ending()).toBeUndefined()
   })
 
   it('is printed so that no text can end an event', () => {

@@ -1,7 +1,7 @@
 // Fills in what the answers of some suppliers lack of the shape that clients rely on. What a supplier has
 // said is kept; only what it left out is added.
-import type { Basics, Normalizer } from '../dialect.ts'
-import { isFields, parseJson, type Fields } from './json.ts'
+import type { Basics, FrameNormalizer, Normalizer } from '../dialect.ts'
+import { isBlank, isFields, parseJson, type Fields } from './json.ts'
 
 const encoder = new TextEncoder()
 
@@ -19,29 +19,49 @@ export const normalize: Normalizer = {
     return encoder.encode(JSON.stringify(whole))
   },
 
-  frames(basics) {
-    const choices = new Map<unknown, ChoiceState>()
-    // What a stream has once said of itself holds for the rest of it.
-    let known = idOf(basics)
-    const complete = (fields: Fields): Fields => {
-      known = readBasics(fields, known)
-      return {
-        ...fields,
-        ...known,
-        object: textOr(fields['object'], 'chat.completion.chunk'),
-        choices: listOf(fields['choices']).map((choice, index) =>
-          completeDelta(choice, index, choices),
-        ),
-        ...withTotal(fields),
-      }
+  frames: (basics) => new ChatFrames(idOf(basics)),
+}
+
+class ChatFrames implements FrameNormalizer {
+  readonly #choices = new Map<number, ChoiceState>()
+  /** What a stream has once said of itself holds for the rest of it. */
+  #known: Basics
+
+  constructor(basics: Basics) {
+    this.#known = basics
+  }
+
+  fill(data: Uint8Array): Uint8Array {
+    const fields = parseJson(data)
+    // Printed on one line, so no text of a model can end the event early.
+    const text = JSON.stringify(isFields(fields) ? this.#complete(fields) : fields)
+    return encoder.encode(`data: ${text}\n\n`)
+  }
+
+  ending(): Uint8Array | undefined {
+    const states = [...this.#choices]
+    // Who has given one choice its reason gives it to all: one without was cut off.
+    if (states.length === 0 || states.some(([, { isStopped }]) => isStopped)) return undefined
+    const choices = states.map(([index, { tools }]) => ({
+      index,
+      delta: {},
+      finish_reason: tools.hasAny ? 'tool_calls' : 'stop',
+    }))
+    return encoder.encode(JSON.stringify({ choices }))
+  }
+
+  #complete(fields: Fields): Fields {
+    this.#known = readBasics(fields, this.#known)
+    return {
+      ...fields,
+      ...this.#known,
+      object: textOr(fields['object'], 'chat.completion.chunk'),
+      choices: listOf(fields['choices']).map((choice, index) =>
+        completeDelta(choice, index, this.#choices),
+      ),
+      ...withTotal(fields),
     }
-    return (data) => {
-      const fields = parseJson(data)
-      // Printed on one line, so no text of a model can end the event early.
-      const text = JSON.stringify(isFields(fields) ? complete(fields) : fields)
-      return encoder.encode(`data: ${text}\n\n`)
-    }
-  },
+  }
 }
 
 function idOf(basics: Basics): Basics {
@@ -59,8 +79,34 @@ function readBasics({ id, model, created }: Fields, known: Basics): Basics {
 /** What a stream's choice has shown so far. */
 interface ChoiceState {
   hasRole: boolean
-  /** Ids of its tool calls in the order of their indices. */
-  readonly tools: string[]
+  isStopped: boolean
+  readonly tools: ToolPlaces
+}
+
+/** Where the tool calls of one choice stand. */
+class ToolPlaces {
+  readonly #places = new Map<string, number>()
+  #last = 0
+  #next = 0
+
+  get hasAny(): boolean {
+    return this.#next > 0
+  }
+
+  isNew(id: unknown): id is string {
+    return typeof id === 'string' && id !== '' && !this.#places.has(id)
+  }
+
+  /** A call without an index is a new one when its id is new, else it goes on with the last. */
+  place({ id, index }: Fields): number {
+    const isNew = this.isNew(id)
+    const known = typeof id === 'string' ? this.#places.get(id) : undefined
+    const place = numberOr(index, known ?? (isNew ? this.#next : this.#last))
+    if (isNew) this.#places.set(id, place)
+    this.#last = place
+    this.#next = Math.max(this.#next, place + 1)
+    return place
+  }
 }
 
 /** Without a usage nothing is added: what is missing is missing. */
@@ -93,12 +139,13 @@ function completeChoice(choice: unknown, position: number): unknown {
 function completeDelta(
   choice: unknown,
   position: number,
-  choices: Map<unknown, ChoiceState>,
+  choices: Map<number, ChoiceState>,
 ): unknown {
   if (!isFields(choice)) return choice
   const index = numberOr(choice['index'], position)
-  const state = choices.get(index) ?? { hasRole: false, tools: [] }
+  const state = choices.get(index) ?? createState()
   choices.set(index, state)
+  state.isStopped ||= !isBlank(choice['finish_reason'])
   const delta = isFields(choice['delta']) ? choice['delta'] : {}
   const role = state.hasRole ? {} : { role: textOr(delta['role'], 'assistant') }
   state.hasRole = true
@@ -110,23 +157,23 @@ function completeDelta(
       ...role,
       ...delta,
       ...(Array.isArray(tools)
-        ? { tool_calls: tools.map((tool) => completeTool(tool, state)) }
+        ? { tool_calls: tools.map((tool) => completeTool(tool, state.tools)) }
         : {}),
     },
     finish_reason: choice['finish_reason'] ?? null,
   }
 }
 
-/** A call without an index is a new one when its id is new, else it goes on with the last. */
-function completeTool(tool: unknown, { tools }: ChoiceState): unknown {
+function createState(): ChoiceState {
+  return { hasRole: false, isStopped: false, tools: new ToolPlaces() }
+}
+
+function completeTool(tool: unknown, tools: ToolPlaces): unknown {
   if (!isFields(tool)) return tool
-  const { id, index } = tool
-  const isNew = typeof id === 'string' && id !== '' && !tools.includes(id)
-  if (isNew) tools.push(id)
-  const last = Math.max(0, tools.length - 1)
+  const isNew = tools.isNew(tool['id'])
   return {
     ...tool,
-    index: numberOr(index, typeof id === 'string' && id !== '' ? tools.indexOf(id) : last),
+    index: tools.place(tool),
     ...(isNew ? { type: textOr(tool['type'], 'function') } : {}),
   }
 }

@@ -222,12 +222,14 @@ describe('the stream watcher', () => {
     const watcher = relay.watch()
     see(watcher, { ...delta({ content: 'a' }), usage: { ...usage, completion_tokens: 1 } })
     see(watcher, { ...finish(), usage })
+    expect(watcher.hasUnreadUsage()).toBe(false)
     see(watcher, { choices: [], usage: { prompt_tokens: -1, completion_tokens: 1 } })
     expect(watcher.usage()).toEqual(read)
+    expect(watcher.hasUnreadUsage()).toBe(true)
   })
 
   it.each([[-1], [1.5], ['5'], [null], [[]], [true], [1e300], ['missing']])(
-    'takes %p for usage that was not told',
+    'takes %p for usage that cannot be read, and says so',
     (count) => {
       for (const field of ['prompt_tokens', 'completion_tokens']) {
         const watcher = relay.watch()
@@ -238,6 +240,7 @@ describe('the stream watcher', () => {
           }),
         ).toBe('usage')
         expect(watcher.usage()).toBeUndefined()
+        expect(watcher.hasUnreadUsage()).toBe(true)
       }
     },
   )
@@ -253,7 +256,12 @@ describe('the stream watcher', () => {
         completion_tokens_details: { reasoning_tokens: 99 },
       },
     })
-    expect(watcher.usage()).toMatchObject({ cachedTokens: 3, reasoningTokens: 2 })
+    expect(watcher.usage()).toMatchObject({
+      inputTokens: 102,
+      cachedTokens: 99,
+      outputTokens: 101,
+      reasoningTokens: 99,
+    })
   })
 
   it.each(['{"choices":', 'Hello', '5', '[]', '{"choices":[]}x'])(
@@ -300,6 +308,8 @@ describe('unary answers', () => {
     expect(read({ choices, usage: null }).usage).toBeUndefined()
     expect(read({ choices, usage: { ...usage, prompt_tokens: '4' } }).usage).toBeUndefined()
     expect(read({ choices, error: null }).usage).toBeUndefined()
+    expect(read({ choices, usage: null }).hasUnreadUsage).toBe(false)
+    expect(read({ choices, usage: { ...usage, prompt_tokens: '4' } }).hasUnreadUsage).toBe(true)
   })
 
   it.each([

@@ -57,6 +57,19 @@ describe('peek', () => {
     })
   })
 
+  it.each([
+    ['model', `{"model":"${'m'.repeat(257)}","messages":${MESSAGES}}`],
+    ['model', `{"model":"${'m'.repeat(100_000)}","messages":${MESSAGES}}`],
+    ['model', `{"model":"m\\ud800","messages":${MESSAGES}}`],
+    ['region', request(`"region":"${'E'.repeat(65)}"`)],
+    ['region', request(`"region":"${'\u00df'.repeat(100_000)}"`)],
+    ['region', request('"region":"E U"')],
+    ['metadata.session_id', request(`"metadata":{"session_id":"${'s'.repeat(100_000)}"}`)],
+    ['max_tokens', request(`"max_tokens":${'1'.repeat(100_000)}`)],
+  ])('takes no %s of any length or kind', (param, text) => {
+    expect(refusal(text)).toEqual(invalid(param))
+  })
+
   it('fills in what a request leaves out', () => {
     expect(facts(request())).toMatchObject({
       model: 'm',

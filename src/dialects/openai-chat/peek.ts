@@ -120,9 +120,23 @@ function readMembers(keys: KeySet, reader: (key: number) => void): Member[] {
   return members
 }
 
+/** An escape takes six bytes for a character. */
+const BYTES_A_CHARACTER = 6
+const MODEL_LENGTH_MAX = 256
+
+/** Half of a surrogate pair could neither be printed nor put into an address. */
 function readModel(draft: Draft): void {
-  if (cursor.isString()) draft.model = cursor.text()
-  else refuse(draft, 'model', 'must be a string')
+  if (!cursor.isString()) return refuse(draft, 'model', 'must be a string')
+  const model = cursor.shortText(MODEL_LENGTH_MAX * BYTES_A_CHARACTER)
+  if (model !== undefined && model.length <= MODEL_LENGTH_MAX && model.isWellFormed())
+    draft.model = model
+  else
+    fault(
+      draft,
+      'validation_error',
+      'model',
+      `\`model\` must be the id of a model, of at most ${MODEL_LENGTH_MAX} characters.`,
+    )
 }
 
 function readBoolean(draft: Draft, field: string): boolean {
@@ -161,10 +175,20 @@ function readMaximum(draft: Draft, field: string): void {
   if (value !== undefined) draft.maxTokens = Math.max(draft.maxTokens ?? 0, value)
 }
 
+const REGION_LENGTH_MAX = 64
+const REGION = /^[\w-]+$/
+
 function readRegion(draft: Draft): void {
-  if (!cursor.isString() || cursor.isBlank())
-    refuse(draft, 'region', 'must be the name of a region')
-  else draft.region = cursor.text().toUpperCase()
+  if (!cursor.isString()) return refuse(draft, 'region', 'must be the name of a region')
+  const region = cursor.shortText(REGION_LENGTH_MAX * BYTES_A_CHARACTER) ?? ''
+  if (region.length <= REGION_LENGTH_MAX && REGION.test(region)) draft.region = region.toUpperCase()
+  else
+    fault(
+      draft,
+      'validation_error',
+      'region',
+      '`region` must be the name of a region such as EU: letters, digits, - and _.',
+    )
 }
 
 function readMetadata(draft: Draft): void {
@@ -172,8 +196,8 @@ function readMetadata(draft: Draft): void {
   draft.metadata = readMembers(METADATA_KEYS, (key) => {
     const field = `metadata.${METADATA_KEYS.names[key]}`
     if (!cursor.isString()) return refuse(draft, field, 'must be a string')
-    const text = cursor.text()
-    if (text.length > SESSION_LENGTH_MAX)
+    const text = cursor.shortText(SESSION_LENGTH_MAX * BYTES_A_CHARACTER)
+    if (text === undefined || text.length > SESSION_LENGTH_MAX)
       fault(
         draft,
         'validation_error',
@@ -202,7 +226,7 @@ function readFormat(draft: Draft): void {
   readMembers(FORMAT_KEYS, () => {
     const field = 'response_format.type'
     if (!cursor.isString()) return refuse(draft, field, 'must be a string')
-    if (!FORMATS.includes(cursor.text()))
+    if (!FORMATS.includes(cursor.shortText(WORD_BYTES_MAX) ?? ''))
       fault(draft, 'validation_error', field, `\`${field}\` must be one of ${FORMATS.join(', ')}.`)
   })
 }
@@ -214,12 +238,14 @@ function refuseRouting(draft: Draft, field: string): void {
   fault(draft, 'unsupported_parameter', field, text)
 }
 
+/** Longer than any word that is listed, however it is escaped. */
+const WORD_BYTES_MAX = 256
 const TIERS = ['auto', 'default', 'standard']
 
 /** Other tiers have other prices, which nobody has told us. */
 function readTier(draft: Draft): void {
   if (!cursor.isString()) return refuse(draft, 'service_tier', 'must be a string')
-  if (TIERS.includes(cursor.text())) return
+  if (TIERS.includes(cursor.shortText(WORD_BYTES_MAX) ?? '')) return
   const text = `\`service_tier\` must be one of ${TIERS.join(', ')}: other tiers have no known price.`
   fault(draft, 'unsupported_parameter', 'service_tier', text)
 }

@@ -4,9 +4,13 @@ import { advise } from '../../core/problem.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { FrameKind, StreamWatcher } from '../dialect.ts'
 import { isBlank, isFields, parseJson, type Fields } from './json.ts'
+import { outline } from './outline.ts'
 import { problem } from './problem.ts'
 import { TextShape } from './shape.ts'
-import { readUsage } from './usage.ts'
+import { NO_USAGE, readUsage, type UsageReading } from './usage.ts'
+
+/** Making values of a longer event could keep the process busy for a second. */
+const PARSED_BYTES_MAX = 1_048_576
 
 export function watch(): StreamWatcher {
   return new ChatWatcher()
@@ -14,10 +18,11 @@ export function watch(): StreamWatcher {
 
 class ChatWatcher implements StreamWatcher {
   /** Choices that have begun and not stopped. */
-  readonly #open = new Set<unknown>()
-  readonly #stopped = new Set<unknown>()
+  readonly #open = new Set<number>()
+  readonly #stopped = new Set<number>()
   readonly #shape = new TextShape()
   #usage: Usage | undefined
+  #reading: UsageReading = NO_USAGE
 
   see(data: Uint8Array, from: number, to: number): FrameKind {
     if (from === to) return 'void'
@@ -26,10 +31,10 @@ class ChatWatcher implements StreamWatcher {
     const chunk = readChunk(data, from, to)
     const { choices, usage } = chunk
     const hasUsage = isFields(usage)
-    if (hasUsage) this.#usage = readUsage(usage) ?? this.#usage
+    if (!isBlank(usage)) this.#seeUsage(usage)
     if (!Array.isArray(choices) || choices.length === 0) return hasUsage ? 'usage' : 'preamble'
     if (!this.#seeChoices(choices)) return 'preamble'
-    if (!hasUsage && !choices.some(isStopped)) this.#shape.learn(data, from, to)
+    if (isBlank(usage) && !choices.some(isStopped)) this.#shape.learn(data, from, to)
     return 'content'
   }
 
@@ -41,12 +46,22 @@ class ChatWatcher implements StreamWatcher {
     return this.#usage
   }
 
+  hasUnreadUsage(): boolean {
+    return this.#reading.isUnread
+  }
+
+  #seeUsage(usage: unknown): void {
+    this.#reading = readUsage(usage)
+    this.#usage = this.#reading.usage ?? this.#usage
+  }
+
   /** True when any of them says something. */
   #seeChoices(choices: readonly unknown[]): boolean {
     let hasContent = false
-    for (const choice of choices) {
+    for (const [position, choice] of choices.entries()) {
       if (!isFields(choice)) continue
-      const { index, delta } = choice
+      const { delta } = choice
+      const index = typeof choice['index'] === 'number' ? choice['index'] : position
       if (isStopped(choice)) this.#stopped.add(index)
       // Some suppliers add usage or filter results to a choice that already has its reason.
       if (this.#stopped.has(index)) this.#open.delete(index)
@@ -59,7 +74,8 @@ class ChatWatcher implements StreamWatcher {
 
 /** The chunk of an event; throws for what is none, and for what says that the supplier failed. */
 function readChunk(data: Uint8Array, from: number, to: number): Fields {
-  const chunk = parseJson(data.subarray(from, to))
+  const chunk =
+    to - from > PARSED_BYTES_MAX ? outline(data, from, to) : parseJson(data.subarray(from, to))
   if (!isFields(chunk))
     throw advise('stream_error', 'The supplier sent an event that is not valid JSON.')
   // Some suppliers send an error flat, without an object around it.

@@ -1,43 +1,126 @@
-// Usage as chat suppliers report it. A figure that is no whole number of tokens is treated as not told:
-// money is never computed from nonsense.
+// Usage as chat suppliers report it. Suppliers disagree on what their figures include, and the rule is that
+// never less is counted than they say in total. What cannot be read is said to be so, and is never zero.
 import type { Usage } from '../../core/usage.ts'
-import { asFields, type Fields } from './json.ts'
+import { asFields, isBlank, parseJson, type Fields } from './json.ts'
 
-export function readUsage(value: unknown): Usage | undefined {
-  const usage = asFields(value)
-  if (usage === undefined) return undefined
-  const input = asCount(usage['prompt_tokens'])
-  const output = asCount(usage['completion_tokens'])
-  if (input === undefined || output === undefined) return undefined
-  const inputDetails = asFields(usage['prompt_tokens_details'])
-  const outputDetails = asFields(usage['completion_tokens_details'])
-  // Two names for one figure, by who wrote the supplier's interface.
-  const told =
-    asCount(inputDetails?.['cached_tokens']) ?? asCount(usage['prompt_cache_hit_tokens']) ?? 0
-  const cached = Math.min(told, input)
-  const cacheWrite = Math.min(part(inputDetails, 'cache_write_tokens'), input - cached)
-  const heard = Math.min(part(inputDetails, 'audio_tokens'), input - cached - cacheWrite)
-  const reasoned = Math.min(part(outputDetails, 'reasoning_tokens'), output)
-  const spoken = Math.min(part(outputDetails, 'audio_tokens'), output - reasoned)
+export interface UsageReading {
+  readonly usage: Usage | undefined
+  /** Something was told that is no whole number of tokens. */
+  readonly isUnread: boolean
+}
+
+export const NO_USAGE: UsageReading = { usage: undefined, isUnread: false }
+const UNREAD: UsageReading = { usage: undefined, isUnread: true }
+
+/** A usage is a few hundred bytes; making values of millions would keep the process busy. */
+export const USAGE_BYTES_MAX = 65_536
+
+/** Reads the usage whose text stands between two offsets. */
+export function readUsageText(bytes: Uint8Array, from: number, to: number): UsageReading {
+  return to - from > USAGE_BYTES_MAX ? UNREAD : readUsage(parseJson(bytes.subarray(from, to)))
+}
+
+export function readUsage(value: unknown): UsageReading {
+  if (isBlank(value)) return NO_USAGE
+  const fields = asFields(value)
+  if (fields === undefined) return UNREAD
+  const told = new Told()
+  const input = told.count(fields, 'prompt_tokens', 'input_tokens')
+  const output = told.count(fields, 'completion_tokens', 'output_tokens')
+  if (input === undefined || output === undefined) return UNREAD
+  const inputDetails = details(fields, 'prompt_tokens_details', 'input_tokens_details')
+  const outputDetails = details(fields, 'completion_tokens_details', 'output_tokens_details')
+  const figures: Figures = {
+    input,
+    output,
+    total: told.count(fields, 'total_tokens'),
+    cached:
+      told.count(inputDetails, 'cached_tokens') ??
+      told.count(fields, 'prompt_cache_hit_tokens') ??
+      0,
+    cacheWrite: told.count(inputDetails, 'cache_write_tokens') ?? 0,
+    heard: told.count(inputDetails, 'audio_tokens') ?? 0,
+    reasoned: told.count(outputDetails, 'reasoning_tokens') ?? 0,
+    spoken: told.count(outputDetails, 'audio_tokens') ?? 0,
+  }
+  return { usage: toUsage(figures), isUnread: told.isUnread }
+}
+
+/** What a supplier says, in its own understanding of what includes what. */
+interface Figures {
+  readonly input: number
+  readonly output: number
+  readonly total: number | undefined
+  readonly cached: number
+  readonly cacheWrite: number
+  readonly heard: number
+  readonly reasoned: number
+  readonly spoken: number
+}
+
+function toUsage(figures: Figures): Usage {
+  const input = wholeInput(figures)
+  const output = wholeOutput(figures, input)
+  const cached = Math.min(figures.cached, input)
+  const cacheWrite = Math.min(figures.cacheWrite, input - cached)
   return {
     inputTokens: input,
     cachedTokens: cached,
     cacheWriteTokens: cacheWrite,
-    audioInputTokens: heard,
+    // What was heard may have been cached too, and counts once.
+    audioInputTokens: Math.min(figures.heard, input - cached - cacheWrite),
     outputTokens: output,
-    reasoningTokens: reasoned,
-    audioOutputTokens: spoken,
+    reasoningTokens: figures.reasoned,
+    audioOutputTokens: figures.spoken,
   }
 }
 
-function part(details: Fields | undefined, name: string): number {
-  return asCount(details?.[name]) ?? 0
+/** Cached tokens stand beside the input where they do not fit into it, or where the total counts both. */
+function wholeInput({ input, output, total, cached, cacheWrite, ...rest }: Figures): number {
+  const beside = cached + cacheWrite
+  const unexplained = total === undefined ? undefined : total - input - output
+  const isCounted = unexplained === beside || unexplained === beside + rest.reasoned
+  // A total of the plain sum, or of that and the reasoning, says that the cached ones are inside.
+  const isDenied = unexplained === 0 || unexplained === rest.reasoned
+  const isBeside = !isDenied && (isCounted || beside > input)
+  return Math.max(isBeside ? input + beside : input, rest.heard)
+}
+
+/**
+ * Reasoning stands beside the output where it does not fit into it, or where the total counts both (seen in
+ * vercel/ai #12425, 2026-02). Whatever else a total has beyond its parts was put out too: some suppliers
+ * count their reasoning nowhere else (seen in vercel/ai #6738, 2025-06).
+ */
+function wholeOutput({ output, total = 0, reasoned, spoken }: Figures, input: number): number {
+  const whole = reasoned > output ? output + reasoned : output
+  return Math.max(whole, reasoned + spoken, total - input)
+}
+
+function details(usage: Fields, name: string, otherName: string): Fields | undefined {
+  return asFields(usage[name]) ?? asFields(usage[otherName])
 }
 
 /** More than any call can use, and little enough for every price to stay exact. */
 const COUNT_MAX = 1_000_000_000
 
-function asCount(value: unknown): number | undefined {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return undefined
-  return value >= 0 && value <= COUNT_MAX ? value : undefined
+/** Reads figures, and remembers whether one of them was none. */
+class Told {
+  isUnread = false
+
+  /** Two names for one figure, by who wrote the supplier's interface; who sends both may leave one at zero. */
+  count(fields: Fields | undefined, name: string, otherName = name): number | undefined {
+    const first = this.#read(fields?.[name])
+    const second = otherName === name ? undefined : this.#read(fields?.[otherName])
+    return first === undefined || second === undefined ? (first ?? second) : Math.max(first, second)
+  }
+
+  #read(value: unknown): number | undefined {
+    if (isCount(value)) return value
+    if (value !== undefined && value !== null) this.isUnread = true
+    return undefined
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= COUNT_MAX
 }

@@ -1,5 +1,6 @@
 // A list as a file. Pages are read as fast as the caller takes them and no faster, and a file that cannot
 // be finished breaks off with the connection: it must never look complete.
+import { createTurns } from '../../core/turns.ts'
 import { idHeaders } from '../../http/reply.ts'
 import type { Exchange } from '../../http/server.ts'
 import type { Log } from '../../observe/log.ts'
@@ -23,6 +24,12 @@ export interface Source<Item> {
 /** About a millisecond of work for a thread that has calls to serve. */
 const PAGE_ITEMS = 250
 
+/**
+ * One page at a time of all downloads together, because they share that thread. A second would make no
+ * file come sooner, and every call wait for two pages where it now waits for one.
+ */
+const turns = createTurns(1)
+
 const encoder = new TextEncoder()
 
 /** The first page is read before anything is sent, so that what is wrong with the request is still told. */
@@ -33,8 +40,10 @@ export async function download<Item>(
   log: Log,
 ): Promise<Response> {
   const pieces = piecesOf(source, form)
-  const first = await pieces.next()
-  return new Response(streamOf(pieces, first.value ?? '', exchange, log), {
+  // Asked for before the wait, or it would not tell of a caller who left meanwhile.
+  const { signal } = exchange
+  const first = await turns.take(() => (signal.aborted ? undefined : pieces.next()))
+  return new Response(streamOf(pieces, first?.value ?? '', exchange, log), {
     headers: {
       'content-type': form.contentType,
       'content-disposition': `attachment; filename="${form.name}"`,
@@ -74,9 +83,9 @@ function streamOf(
     ready = ''
     while (text === '') {
       // oxlint-disable-next-line no-await-in-loop -- an empty page has nothing to send; its successor may
-      const { done, value } = await pieces.next()
-      if (done === true || hasLeft) return undefined
-      text = value
+      const piece = await turns.take(() => (hasLeft ? undefined : pieces.next()))
+      if (piece === undefined || piece.done === true) return undefined
+      text = piece.value
     }
     return text
   }

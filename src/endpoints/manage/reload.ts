@@ -32,8 +32,10 @@ function describe(changes: ConfigChanges): object {
   return {
     suppliers_added: changes.suppliersAdded,
     suppliers_removed: changes.suppliersRemoved,
+    suppliers_changed: changes.suppliersChanged,
     models_added: changes.modelsAdded,
     models_removed: changes.modelsRemoved,
+    settings_changed: changes.settingsChanged,
     need_restart: changes.needRestart,
   }
 }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asRecord, requestIdAt, sampleRow } from '../../../test/contracts/store.ts'
+import { asRecord, requestIdAt, sampleRow } from '../../../test/contracts/samples.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import { createSystemClock } from '../../core/clock.ts'
 import type { AuditFilter, Store } from '../store.ts'

@@ -4,12 +4,13 @@ import { Database } from 'bun:sqlite'
 import { chmodSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
+import { createPing } from '../ping.ts'
 import type { Store } from '../store.ts'
 import { createAudit } from './audit.ts'
 import { createKeys, loadKeys } from './keys.ts'
 import { lockFolder, prepareFolder, removeRunFile, type FolderLock } from './lock.ts'
 import { migrate } from './migrate.ts'
-import { createReads, startReader } from './reads.ts'
+import { createReads, startReader, unavailable } from './reads.ts'
 import { asRow, readText } from './rows.ts'
 import { createWriter } from './writer.ts'
 
@@ -82,6 +83,8 @@ function assemble(parts: Parts): Store {
   const { database, clock } = parts
   const writer = createWriter(database)
   const reads = createReads(() => startReader(database.filename))
+  // By the connection that calls depend on: the reader may be far behind, and calls are served all the same.
+  const ping = createPing(() => checkAnswers(database), clock)
   let closing: Promise<void> | undefined
 
   const close = async (): Promise<void> => {
@@ -105,12 +108,21 @@ function assemble(parts: Parts): Store {
     keys: createKeys({ database, writer, reads, clock }),
     audit: createAudit(reads),
     async ping() {
-      await reads.query('SELECT version FROM schema_version')
+      if (closing !== undefined) throw unavailable(new Error('the store is closed'))
+      await ping()
     },
     close() {
       closing ??= close()
       return closing
     },
+  }
+}
+
+function checkAnswers(database: Database): void {
+  try {
+    database.query('SELECT version FROM schema_version').get()
+  } catch (cause) {
+    throw unavailable(cause)
   }
 }
 

@@ -56,14 +56,14 @@ export function createReads(start: () => Worker): Reads {
       const waiter = Promise.withResolvers<readonly Row[]>()
       lastId += 1
       session.pending.set(lastId, waiter)
-      post(session.worker, { id: lastId, sql, parameters })
+      postLater(session.worker, { id: lastId, sql, parameters })
       return waiter.promise
     },
     async close() {
       closed = true
       if (session === undefined) return
       const { worker, ended } = session
-      post(worker, 'close')
+      postLater(worker, 'close')
       await ended
     },
   }
@@ -97,12 +97,16 @@ function settle(pending: Session['pending'], message: unknown): void {
   else waiter.reject(unavailable(new Error(`the read failed: ${String(failure)}`)))
 }
 
-function post(worker: Worker, message: ReaderMessage): void {
+/**
+ * In the next turn of the loop. Whoever asks on an answer would else be answered in the same turn, and so
+ * on: many such readers would keep the loop from its sockets, and with them every call.
+ */
+function postLater(worker: Worker, message: ReaderMessage): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  worker.postMessage(message)
+  setImmediate(() => worker.postMessage(message))
 }
 
-function unavailable(cause: Error): GatewayError {
+export function unavailable(cause: unknown): GatewayError {
   return new GatewayError('service_unavailable', 'The store cannot answer at the moment.', {
     retryAfter: 1,
     cause,

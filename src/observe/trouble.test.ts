@@ -1,0 +1,44 @@
+// What an operator hears of suppliers that fail: once, with what to check, and not once for every call.
+import { describe, expect, it } from 'bun:test'
+import { createFakeClock } from '../../test/fakes/clock.ts'
+import { GatewayError } from '../core/problem.ts'
+import { createLog } from './log.ts'
+import { Trouble } from './trouble.ts'
+
+function openTrouble() {
+  let text = ''
+  const clock = createFakeClock()
+  const log = createLog({ write: (more) => (text += more), now: () => 0, isTerminal: true })
+  const lines = (): readonly string[] => {
+    log.flush()
+    return text.split('\n').slice(0, -1)
+  }
+  return { clock, trouble: new Trouble(log, clock), lines }
+}
+
+const DOWN = new GatewayError('upstream_unavailable', 'The supplier could not be reached.')
+const REFUSED = new GatewayError('invalid_api_key', 'Incorrect API key provided: sk-12', {
+  status: 401,
+  origin: { code: 'invalid_api_key' },
+})
+
+describe('trouble with a supplier', () => {
+  it('is told once a minute, with how often it came', () => {
+    const { clock, trouble, lines } = openTrouble()
+    for (let count = 0; count < 5; count++) trouble.note('rack', DOWN)
+    trouble.note('other', DOWN)
+    clock.advance(60_000)
+    trouble.note('rack', DOWN)
+    expect(lines()).toEqual([
+      'warn: supplier rack: The supplier could not be reached.',
+      'warn: supplier other: The supplier could not be reached.',
+      'warn: supplier rack: The supplier could not be reached. (4 more since the last line)',
+    ])
+  })
+
+  it('says what to check and nothing of what the supplier said', () => {
+    const { trouble, lines } = openTrouble()
+    trouble.note('rack', REFUSED)
+    expect(lines()).toEqual(['warn: supplier rack: it answered 401. Check its credential.'])
+  })
+})
