@@ -153,3 +153,21 @@ describe('the address that a gateway has written down', () => {
     expect((await look()).err).toContain('is nothing that a gateway has written')
   })
 })
+
+describe('the models of a file', () => {
+  it('that cost nothing are called free', async () => {
+    using place = createFolder()
+    const file = join(place.path, 'gateway.yaml')
+    const text = `suppliers:
+  rack:
+    kind: openai-compatible
+    origin: http://127.0.0.1:1
+    allow_private: true
+    models: { our-model: { price: free } }
+`
+    writeFileSync(file, text, { mode: 0o600 })
+    const { code, out } = await tell(['models', '--config', file])
+    expect(code).toBe(0)
+    expect(out).toMatch(/our-model +free +free +rack/)
+  })
+})

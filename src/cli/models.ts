@@ -154,6 +154,9 @@ function tokens(count: number | undefined): string {
 function pricesOf(price: Price | undefined): { readonly input: string; readonly output: string } {
   if (price === undefined) return { input: '', output: '' }
   const { input, output, search, character, second } = price
+  const rates = [input, output, search, character, second]
+  if (rates.every((rate) => rate === undefined || rate === 0))
+    return { input: 'free', output: 'free' }
   const others = [
     search === undefined ? '' : `${printUsd(toNanoUsd(search))}/1k searches`,
     character === undefined ? '' : `${perMillion(character)}/1M chars`,
