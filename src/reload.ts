@@ -4,9 +4,9 @@ import { statSync } from 'node:fs'
 import { compareSnapshots, findDrops, printChanges } from './changes.ts'
 import type { Settings } from './config/environment.ts'
 import { ConfigurationError, printProblem } from './config/problem.ts'
-import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import type { Place } from './core/chain.ts'
 import type { Ticker } from './core/clock.ts'
+import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import { buildSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts'
 
 export interface ReloadParts {
@@ -18,6 +18,7 @@ export interface ReloadParts {
 
 const HOW_TO_DROP =
   'Keep what is used, or apply the file all the same with `gateway reload --allow-drop`.'
+
 export class Reload implements Ticker {
   readonly #house: House
   readonly #parts: SnapshotParts
@@ -110,16 +111,24 @@ export class Reload implements Ticker {
 
 /** One line for each thing that is wrong. */
 function describe(thrown: unknown): readonly string[] {
-  if (!(thrown instanceof ConfigurationError)) return [String(thrown)]
+  if (!(thrown instanceof ConfigurationError))
+    return [thrown instanceof Error ? thrown.message : String(thrown)]
   if (thrown.problems.length === 0) return [thrown.message]
   return thrown.problems.map((problem) => printProblem({ ...problem, excerpt: '' }))
 }
 
 /** Tells one state of files from another without reading them. */
 function printOf(files: readonly string[]): string {
-  const prints = files.map((file) => {
-    const stats = statSync(file, { throwIfNoEntry: false })
-    return stats === undefined ? '' : [stats.dev, stats.ino, stats.size, stats.mtimeMs].join(':')
-  })
-  return prints.join()
+  return files.map(printOne).join()
+}
+
+function printOne(file: string): string {
+  try {
+    const { dev, ino, size, mtimeMs } = statSync(file)
+    return [dev, ino, size, mtimeMs].join(':')
+  } catch {
+    // Gone, or behind a link or folder that cannot be followed: another state, which the reader explains.
+    // Thrown from here, in the clock's tick, it would end the process.
+    return ''
+  }
 }

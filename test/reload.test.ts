@@ -1,7 +1,7 @@
 // A configuration that changes under a running gateway: calls that run keep theirs, what is broken or
 // would take away what somebody uses is not applied, and nobody notices any of it.
 import { afterEach, describe, expect, it } from 'bun:test'
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLog } from '../src/observe/log.ts'
 import { SUPPLIER_CANARY } from './fakes/canary.ts'
@@ -302,6 +302,17 @@ describe('a broken configuration', () => {
     await Promise.all(callers)
     expect(new Set(statuses)).toEqual(new Set([200]))
     expect(logged()).not.toContain(SUPPLIER_CANARY)
+  })
+
+  it('that has become a link to itself is told, and the process lives on', async () => {
+    const { gateway, supplier, logged } = await openScene(good)
+    symlinkSync(gateway.file, `${gateway.file}.new`)
+    renameSync(`${gateway.file}.new`, gateway.file)
+    await until(() => logged().includes('stays in force'))
+    expect((await gateway.chat(call('one'))).status).toBe(200)
+    write(gateway, configOf({ id: 'first', at: supplier, models: ['one', 'two', 'six'] }))
+    await until(() => logged().includes('was reloaded'))
+    expect((await gateway.chat(call('six'))).status).toBe(200)
   })
 
   it('is told by line and column, and a mended one is applied', async () => {

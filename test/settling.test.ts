@@ -200,7 +200,9 @@ describe('a usage that cannot be read', () => {
     const gateway = tidy(await startGateway({ suppliers: [supplierAt(supplier.origin)], log }))
     const response = await gateway.chat({ ...HELLO, stream })
     expect([response.status, (await response.text()).includes('Hi')]).toEqual([200, true])
-    await until(() => logged.includes('told a usage of test-model that cannot be read'))
+    await until(() =>
+      logged.includes('supplier fake: it told a usage of test-model that cannot be read'),
+    )
   })
 })
 

@@ -25,10 +25,10 @@ const REFUSED = new GatewayError('invalid_api_key', 'Incorrect API key provided:
 describe('trouble with a supplier', () => {
   it('is told once a minute, with how often it came', () => {
     const { clock, trouble, lines } = openTrouble()
-    for (let count = 0; count < 5; count++) trouble.note('rack', DOWN)
-    trouble.note('other', DOWN)
+    for (let count = 0; count < 5; count++) trouble.failed('rack', DOWN)
+    trouble.failed('other', DOWN)
     clock.advance(60_000)
-    trouble.note('rack', DOWN)
+    trouble.failed('rack', DOWN)
     expect(lines()).toEqual([
       'warn: supplier rack: The supplier could not be reached.',
       'warn: supplier other: The supplier could not be reached.',
@@ -38,7 +38,13 @@ describe('trouble with a supplier', () => {
 
   it('says what to check and nothing of what the supplier said', () => {
     const { trouble, lines } = openTrouble()
-    trouble.note('rack', REFUSED)
+    trouble.failed('rack', REFUSED)
     expect(lines()).toEqual(['warn: supplier rack: it answered 401. Check its credential.'])
+  })
+
+  it('that concerns a usage is told once a minute, too', () => {
+    const { trouble, lines } = openTrouble()
+    for (let count = 0; count < 5; count++) trouble.unread('rack', 'model')
+    expect(lines()).toEqual(['warn: supplier rack: it told a usage of model that cannot be read.'])
   })
 })

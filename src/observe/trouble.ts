@@ -1,5 +1,5 @@
-// Failures of suppliers, told to the operator: callers hear of one of them only when nobody else could
-// answer. The same failure is told once a minute at most, with how often it came.
+// What is wrong with suppliers, told to the operator: callers hear of it only when nobody else could
+// answer. The same thing is told once a minute at most, with how often it came.
 import type { Clock } from '../core/clock.ts'
 import type { GatewayError } from '../core/problem.ts'
 import type { Log } from './log.ts'
@@ -14,7 +14,7 @@ interface Told {
 export class Trouble {
   readonly #log: Log
   readonly #clock: Clock
-  /** By supplier and code, of which there are few. */
+  /** By supplier and by what is wrong, of which there are few. */
   readonly #told = new Map<string, Told>()
 
   constructor(log: Log, clock: Clock) {
@@ -22,8 +22,20 @@ export class Trouble {
     this.#clock = clock
   }
 
-  note(supplier: string, { code, status, message, origin }: GatewayError): void {
-    const name = `${supplier} ${code} ${status}`
+  /** An attempt failed, and the next supplier was asked. */
+  failed(supplier: string, { code, status, message, origin }: GatewayError): void {
+    // What a supplier said in its own words is the caller's, and may repeat what the caller said.
+    const text = origin === undefined ? message : `it answered ${status}.`
+    this.#tell(supplier, `${code} ${status}`, text + hint(status))
+  }
+
+  /** What cannot be read cannot be billed. */
+  unread(supplier: string, model: string): void {
+    this.#tell(supplier, 'usage', `it told a usage of ${model} that cannot be read.`)
+  }
+
+  #tell(supplier: string, what: string, text: string): void {
+    const name = `${supplier} ${what}`
     const now = this.#clock.elapsed()
     const told = this.#told.get(name)
     if (told !== undefined && now - told.at < QUIET_MS) {
@@ -31,14 +43,9 @@ export class Trouble {
       return
     }
     this.#told.set(name, { at: now, untold: 0 })
-    const again =
-      told !== undefined && told.untold > 0 ? ` (${told.untold} more since the last line)` : ''
-    // What a supplier said in its own words is the caller's, and may repeat what the caller said.
-    const text = origin === undefined ? message : `it answered ${status}.`
-    this.#log.note('warn', `supplier ${supplier}: ${text}${hint(status)}${again}`, {
-      supplier,
-      code,
-    })
+    const untold = told?.untold ?? 0
+    const again = untold > 0 ? ` (${untold} more since the last line)` : ''
+    this.#log.note('warn', `supplier ${supplier}: ${text}${again}`, { supplier })
   }
 }
 

@@ -262,11 +262,9 @@ class Delivery implements Ticker {
   }
 }
 
-/** What cannot be read cannot be billed, and somebody should know. */
-function warnOfUsage(call: Held, { log }: Plant): void {
+function warnOfUsage(call: Held, { trouble }: Plant): void {
   const { supplier, modelId } = call.tries.at(-1)!.attempt
-  const text = `supplier ${supplier.id} told a usage of ${modelId} that cannot be read`
-  log.note('warn', text, { id: call.id, supplier: supplier.id })
+  trouble.unread(supplier.id, modelId)
 }
 
 /** The supplier has worked and the record of it could not be stored: repeating would pay for it twice. */

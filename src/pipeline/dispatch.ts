@@ -42,7 +42,7 @@ async function firstOf<Answer>(
       attempted.failure = thrown
       failed = attempted
       if (thrown.isFinal) throw thrown.problem
-      plant.trouble.note(attempt.supplier.id, thrown.problem)
+      plant.trouble.failed(attempt.supplier.id, thrown.problem)
     }
   }
   throw exhausted(call)

@@ -1,5 +1,5 @@
-// Takes a place for the call and fixes its prices before anything is sent. They are never looked up again, so a change in
-// the middle of a call cannot touch its bill.
+// Takes a place for the call and fixes its prices before anything is sent. They are never looked up
+// again, so a change in the middle of a call cannot touch its bill.
 import { priceAt } from '../ledger/price.ts'
 import type { Held, Planned, Plant } from './call.ts'
 

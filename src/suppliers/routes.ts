@@ -27,7 +27,7 @@ export interface Attempt {
   readonly use: Use
 }
 
-/** When a supplier was last asked for a model: tells whether anybody would miss it there. */
+/** When a call last had a supplier on its list for a model: tells whether anybody would miss it there. */
 export interface Use {
   at: number
 }

@@ -18,13 +18,15 @@ export class JsonFault extends Error {
   }
 }
 
-export const DEPTH_MAX = 64
-export const MEMBERS_MAX = 10_000
-/** Over all arrays of a document: a few bytes each would keep the process busy for seconds. */
-export const ALL_MEMBERS_MAX = 250_000
-const DISGUISED_MAX = 20_000
-const NUMBER_LENGTH_MAX = 64
+const DEPTH_MAX = 64
+const MEMBERS_MAX = 10_000
+/** Over the whole document: a few bytes each would keep the process busy for seconds. */
+const ALL_MEMBERS_MAX = 250_000
 const ITEMS_MAX = 250_000
+/** Names with escapes, or of another case, have to be spelled out to be compared. */
+const DISGUISED_MAX = 20_000
+/** More digits than any number that is told apart from its neighbour. */
+const NUMBER_LENGTH_MAX = 64
 
 /** The object has no further member. */
 export const END = -1

@@ -76,14 +76,15 @@ function toUsage(figures: Figures): Usage {
 }
 
 /** Cached tokens stand beside the input where they do not fit into it, or where the total counts both. */
-function wholeInput({ input, output, total, cached, cacheWrite, ...rest }: Figures): number {
-  const beside = cached + cacheWrite
+function wholeInput(figures: Figures): number {
+  const { input, output, total, heard, reasoned } = figures
+  const beside = figures.cached + figures.cacheWrite
   const unexplained = total === undefined ? undefined : total - input - output
-  const isCounted = unexplained === beside || unexplained === beside + rest.reasoned
+  const isCounted = unexplained === beside || unexplained === beside + reasoned
   // A total of the plain sum, or of that and the reasoning, says that the cached ones are inside.
-  const isDenied = unexplained === 0 || unexplained === rest.reasoned
+  const isDenied = unexplained === 0 || unexplained === reasoned
   const isBeside = !isDenied && (isCounted || beside > input)
-  return Math.max(isBeside ? input + beside : input, rest.heard)
+  return Math.max(isBeside ? input + beside : input, heard)
 }
 
 /**
