@@ -208,3 +208,30 @@ describe('json cursor', () => {
     expect(keysOf('{"Session_Id":1,"x":2,"x":3}', once)).toHaveLength(3)
   })
 })
+
+describe('a string of more than a mebibyte', () => {
+  const MEBIBYTE = 1_048_576
+  const read = (text: string): unknown => {
+    const cursor = new JsonCursor()
+    try {
+      cursor.open(new TextEncoder().encode(text))
+      cursor.skip()
+      cursor.close()
+      return 'whole'
+    } catch (thrown) {
+      return thrown instanceof JsonFault ? thrown.offset : thrown
+    }
+  }
+
+  it('is read to its end, wherever an escape stands', () => {
+    // What is scanned at once begins some way into the string, so every distance around a mebibyte is tried.
+    for (let length = MEBIBYTE - 48; length < MEBIBYTE + 64; length++) {
+      const run = 'a'.repeat(length)
+      expect(read(`["${run}\\u00e9${run}","b"]`)).toBe('whole')
+      expect(read(`["${run}\\"b"]`)).toBe('whole')
+      expect(read(`["${run}\\u00g9${run}"]`)).toBe(length + 6)
+      expect(read(`["${run}\n${run}"]`)).toBe(length + 2)
+      expect(read(`["${run}`)).toBe(1)
+    }
+  })
+})

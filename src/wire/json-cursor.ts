@@ -1,7 +1,23 @@
 // Reads a JSON document in one pass over its bytes, pulled by whoever knows the shape. It proves the
 // document well-formed and bounded, and allocates only the values that are asked for.
 
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  isDigit,
+  isHex,
+  MINUS,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  STOPS,
+  WORDS,
+} from './json-bytes.ts'
 import { isSame, KeySet, OTHER } from './key-set.ts'
+import { endOfString, STRETCH_BYTES_MAX, takeStretch, ticket } from './string-scan.ts'
 
 export type JsonFaultKind = 'syntax' | 'limit' | 'ambiguous'
 
@@ -30,41 +46,13 @@ const NUMBER_LENGTH_MAX = 64
 
 /** The object has no further member. */
 export const END = -1
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const MINUS = 0x2d
-
-/** 1 for the bytes that end a run inside a string: quote, backslash and control characters. */
-const STOPS = new Uint8Array(256)
-for (let byte = 0; byte < 0x20; byte++) STOPS[byte] = 1
-STOPS[QUOTE] = 1
-STOPS[BACKSLASH] = 1
-
-/** 1 for the letters that may follow a backslash, `u` apart. */
-const ESCAPES = new Uint8Array(256)
-for (const letter of '"\\/bfnrt') ESCAPES[letter.charCodeAt(0)] = 1
-
-const WORDS: Readonly<Record<number, Uint8Array>> = {
-  0x74: new TextEncoder().encode('true'),
-  0x66: new TextEncoder().encode('false'),
-  0x6e: new TextEncoder().encode('null'),
-}
 
 const decoder = new TextDecoder()
 const EMPTY = new Uint8Array(0)
-const NO_WORDS = new Int32Array(0)
-
-/** Strings up to this length are not worth the native calls and the second view of the bytes. */
-const NEAR = 1024
-const HIGH_BITS = 0x80808080 | 0
-const LOW_BITS = 0x7f7f7f7f
-const LIFT = 0x60606060
+/** Strings up to this length are not worth a scan. */
+const NEAR = 32
+/** A backslash, a `u` and four digits. */
+const ESCAPE_BYTES = 6
 
 /** What a document may hold; its depth is bounded in any case. */
 export interface JsonLimits {
@@ -89,17 +77,17 @@ export class JsonCursor {
   keyAt = 0
   #bytes: Uint8Array = EMPTY
   #end = 0
+  /** The stretch of the document that is scanned for the ends of long strings; no ticket while there is none. */
+  #stretchFrom = 0
+  #stretchTo = 0
+  #ticket = -1
   #depth = 0
   #items = 0
   #allMembers = 0
   #disguised = 0
   #isFirst = true
-  /** The same bytes four at a time; made when a long string first needs it. */
-  #words: Int32Array = NO_WORDS
-  /** The next backslash and the next quote, so that no stretch is searched twice for either. */
-  #slashAt = -1
-  #quoteAt = -1
-  readonly #seen = new Int32Array(DEPTH_MAX + 1)
+  /** The listed names that an object has had, a bit each: two words a level. */
+  readonly #seen = new Int32Array(2 * (DEPTH_MAX + 1))
   readonly #members = new Int32Array(DEPTH_MAX + 1)
   readonly #limits: JsonLimits
   readonly #allMembersMax: number
@@ -113,8 +101,7 @@ export class JsonCursor {
   open(bytes: Uint8Array, from = 0, to = bytes.length): void {
     this.#bytes = bytes
     this.#end = to
-    this.#slashAt = -1
-    this.#quoteAt = -1
+    this.#ticket = -1
     this.#depth = 0
     this.#items = 0
     this.#allMembers = 0
@@ -129,7 +116,6 @@ export class JsonCursor {
     if (this.at < this.#end) this.#fail('text after the end of the document')
     // A cursor outlives its document, and must not keep the document alive.
     this.#bytes = EMPTY
-    this.#words = NO_WORDS
   }
 
   isObject(): boolean {
@@ -183,7 +169,9 @@ export class JsonCursor {
 
   enterObject(): void {
     this.#enter(OPEN_OBJECT)
-    this.#seen[this.#depth] = 0
+    const place = this.#depth << 1
+    this.#seen[place] = 0
+    this.#seen[place + 1] = 0
   }
 
   enterArray(): void {
@@ -312,9 +300,10 @@ export class JsonCursor {
       this.#refuseLookalike(keys, isPlain)
       return OTHER
     }
-    const bit = 1 << index
-    if ((this.#seen[this.#depth]! & bit) !== 0) this.#refuseAmbiguous(keys.names[index]!)
-    this.#seen[this.#depth]! |= bit
+    const place = (this.#depth << 1) | (index >> 5)
+    const bit = 1 << (index & 31)
+    if ((this.#seen[place]! & bit) !== 0) this.#refuseAmbiguous(keys.names[index]!)
+    this.#seen[place]! |= bit
     return index
   }
 
@@ -355,86 +344,63 @@ export class JsonCursor {
   #string(): boolean {
     const bytes = this.#bytes
     let at = this.at + 1
+    const near = at + NEAR
+    while (at < near && STOPS[bytes[at]!] === 0) at++
+    if (bytes[at] !== QUOTE || at >= this.#end) return this.#longString(at)
+    this.at = at + 1
+    return true
+  }
+
+  #longString(from: number): boolean {
+    if (from >= this.#end) this.#failString(from)
+    let at = from
     let isPlain = true
     for (;;) {
-      const near = at + NEAR
-      while (STOPS[bytes[at]!] === 0 && at < near) at++
-      if (at === near) at = this.#leap(at)
-      if (at >= this.#end) this.#fail('the document ends inside a string')
-      if (bytes[at] === QUOTE) break
-      if (bytes[at] !== BACKSLASH) {
-        this.at = at
-        this.#fail('a control character stands in a string')
+      const found = this.#scan(at)
+      if (found >= 0) {
+        this.at = this.#stretchFrom + (found >> 1)
+        return isPlain && (found & 1) === 0
       }
+      const stop = this.#stretchFrom - 1 - found
+      const isCut = stop > this.#stretchTo - ESCAPE_BYTES && this.#stretchTo < this.#end
+      if (!isCut || stop === this.#stretchFrom) this.#failString(stop)
+      // It goes on behind the stretch at hand, perhaps with the escape that was cut.
+      this.#take(stop)
       isPlain = false
-      at = this.#escape(at + 1)
+      at = stop
     }
-    this.at = at + 1
-    return isPlain
   }
 
-  /** Crosses a long run by native search and four bytes at a time; stops where the byte loop would. */
-  #leap(from: number): number {
-    const bytes = this.#bytes
-    if (this.#slashAt < from) this.#slashAt = this.#find(BACKSLASH, from)
-    if (this.#quoteAt < from) this.#quoteAt = this.#find(QUOTE, from)
-    const to = Math.min(this.#quoteAt, this.#slashAt, this.#end)
-    let at = this.#passWords(from, to)
-    while (at < to && STOPS[bytes[at]!] === 0) at++
-    return at
+  #scan(at: number): number {
+    // Another stretch may have been taken since, also by another cursor.
+    if (this.#ticket !== ticket || at >= this.#stretchTo) this.#take(at)
+    return endOfString(at - this.#stretchFrom)
   }
 
-  #find(byte: number, from: number): number {
-    const at = this.#bytes.indexOf(byte, from)
-    return at < 0 ? this.#end : at
+  #take(from: number): void {
+    this.#stretchFrom = from
+    this.#stretchTo = Math.min(from + STRETCH_BYTES_MAX, this.#end)
+    this.#ticket = takeStretch(this.#bytes, from, this.#stretchTo)
   }
 
-  /** Passes over blocks of sixteen bytes without a control character; may stop early, never late. */
-  #passWords(from: number, to: number): number {
-    const { buffer, byteOffset } = this.#bytes
-    if (this.#words.buffer !== buffer)
-      this.#words = new Int32Array(buffer, 0, buffer.byteLength >> 2)
-    const words = this.#words
-    let index = (byteOffset + from + 3) >> 2
-    const last = ((byteOffset + to) >> 2) - 4
-    for (; index <= last; index += 4) {
-      const first = words[index]!
-      const second = words[index + 1]!
-      const third = words[index + 2]!
-      const fourth = words[index + 3]!
-      // Adding 0x60 lifts every byte from 0x20 on into the high bit; a control character stays below.
-      const high =
-        (((first & LOW_BITS) + LIFT) | first) &
-        (((second & LOW_BITS) + LIFT) | second) &
-        (((third & LOW_BITS) + LIFT) | third) &
-        (((fourth & LOW_BITS) + LIFT) | fourth)
-      if ((high & HIGH_BITS) !== HIGH_BITS) break
-    }
-    // The up to three bytes before the first whole word are left to the byte loop of the caller.
-    const reached = (index << 2) - byteOffset
-    return index === (byteOffset + from + 3) >> 2 || !this.#isClean(from) ? from : reached
+  #failString(at: number): never {
+    if (at >= this.#end) this.#fail('the document ends inside a string')
+    this.at = at
+    if (this.#bytes[at] === BACKSLASH) this.#escape(at + 1)
+    this.#fail('a control character stands in a string')
   }
 
-  #isClean(from: number): boolean {
-    const bytes = this.#bytes
-    return (
-      STOPS[bytes[from]!] === 0 && STOPS[bytes[from + 1]!] === 0 && STOPS[bytes[from + 2]!] === 0
-    )
-  }
-
-  #escape(at: number): number {
+  /** Says what is wrong with an escape. */
+  #escape(at: number): void {
     const letter = this.#bytes[at]
-    if (letter !== undefined && ESCAPES[letter] === 1) return at + 1
     if (letter !== 0x75) {
       this.at = at
       this.#fail('a string holds an unknown escape')
     }
-    for (let index = at + 1; index <= at + 4; index++)
-      if (index >= this.#end || !isHex(this.#bytes[index]!)) {
-        this.at = index
-        this.#fail('a string holds a broken \\u escape')
-      }
-    return at + 5
+    let index = at + 1
+    while (index < this.#end && isHex(this.#bytes[index]!)) index++
+    this.at = index
+    this.#fail('a string holds a broken \\u escape')
   }
 
   #unescape(from: number): string {
@@ -490,12 +456,3 @@ export class JsonCursor {
 }
 
 const NO_KEYS = new KeySet([])
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39
-}
-
-function isHex(byte: number): boolean {
-  const lower = byte | 0x20
-  return isDigit(byte) || (lower >= 0x61 && lower <= 0x66)
-}

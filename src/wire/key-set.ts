@@ -13,8 +13,9 @@ export interface KeySetOptions {
 
 const TABLE_SIZE = 256
 const NAME_MAX = 64
+const NAMES_MAX = 62
 
-/** The names that a reader wants to hear of, at most 31; `nextKey` answers with a name's position. */
+/** The names that a reader wants to hear of, at most 62; `nextKey` answers with a name's position. */
 export class KeySet {
   readonly names: readonly string[]
   readonly once: boolean
@@ -26,7 +27,7 @@ export class KeySet {
   readonly #hasLength = new Uint8Array(NAME_MAX)
 
   constructor(names: readonly string[], options: KeySetOptions = {}) {
-    if (names.length > 31) throw new RangeError('a key set holds at most 31 names')
+    if (names.length > NAMES_MAX) throw new RangeError(`a key set holds at most ${NAMES_MAX} names`)
     this.names = names
     this.once = options.once === true
     this.fold = options.fold === true
@@ -45,12 +46,14 @@ export class KeySet {
   }
 
   #fill(): number {
-    for (let factor = 1; ; factor++) {
+    // Beyond the size of the table the factors say the same again.
+    for (let factor = 1; factor <= TABLE_SIZE; factor++) {
       this.#table.fill(OTHER)
       const places = this.#bytes.map((name) => hash(name, 0, name.length, factor))
       for (const [index, place] of places.entries()) this.#table[place] = index
       if (new Set(places).size === places.length) return factor
     }
+    throw new RangeError(`these names cannot be told apart: ${this.names.join(', ')}`)
   }
 
   /** False for nearly every unlisted name: plain letters of a length that no listed name has. */
