@@ -1,5 +1,6 @@
 // The composition root: the only file that picks backends and wires them together. It starts in the
 // order in which things are needed and stops in the opposite one.
+import { join } from 'node:path'
 import { Guesses } from './access/guesses.ts'
 import { Keyring } from './access/keyring.ts'
 import { Rates } from './access/rate.ts'
@@ -14,6 +15,10 @@ import { Drain, type DrainTimes } from './drain.ts'
 import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import { renderProblem, routesOf } from './endpoints/index.ts'
 import { listen, type Listener } from './http/server.ts'
+import { Archive } from './ledger/months/archive.ts'
+import { createCounter } from './ledger/cost/counter.ts'
+import { Ledger } from './ledger/ledger.ts'
+import { Months } from './ledger/months/month.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { Trouble } from './observe/trouble.ts'
 import type { Limits, Plant } from './pipeline/call.ts'
@@ -22,7 +27,7 @@ import { Reload } from './reload.ts'
 import { buildSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts'
 import { writeRunFile } from './store/sqlite/lock.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
-import type { Store } from './store/store.ts'
+import type { LedgerState, Store } from './store/store.ts'
 import { startDemoSuppliers, type DemoSuppliers } from './suppliers/demo/index.ts'
 import { Uses } from './suppliers/routes.ts'
 import type { Supplier } from './suppliers/supplier.ts'
@@ -34,9 +39,14 @@ export interface AppOptions {
   readonly limits?: Partial<Limits>
   /** Suppliers beside those of the configuration. With any at all the demo stays off. */
   readonly suppliers?: readonly Supplier[]
+  /** What happens when the books are in an impossible state. Without it the process ends at once. */
+  readonly halt?: (fault: Error) => void
   /** Reads the configuration again for a reload; without it there is nothing to read. */
   readonly readSettings?: () => Promise<Settings>
 }
+
+/** The exit status of a process whose books are wrong: an internal error, by the list of sysexits.h. */
+const FAULT_STATUS = 70
 
 export interface App {
   readonly url: string
@@ -59,7 +69,8 @@ export interface App {
 export async function startApp(options: AppOptions): Promise<App> {
   const { settings } = options
   const clock = options.clock ?? createSystemClock()
-  const store = await openSqliteStore({ folder: settings.dataFolder, clock })
+  const { durability } = settings.config.ledger
+  const store = await openSqliteStore({ folder: settings.dataFolder, clock, durability })
   const opened: Opened = { store, demo: undefined, listener: undefined }
   try {
     return await open(options, opened, clock)
@@ -83,11 +94,14 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   const { store } = opened
   const parts = partsOf(options, opened, clock)
   const snapshot = buildSnapshot(parts)
+  const plant = createPlant(options, snapshot, store, clock)
+  const months = createMonths(plant)
   const house: House = {
-    plant: createPlant(options, snapshot, store, clock),
-    keyring: new Keyring([], clock),
+    plant,
+    keyring: plant.keyring,
     guesses: new Guesses(),
     state: { phase: 'starting' },
+    archive: createArchive(plant, settings, months),
     reload: (allowDrop) => reload.run(allowDrop),
   }
   const read = options.readSettings ?? (() => Promise.resolve(settings))
@@ -95,12 +109,18 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   const listener = openListener(house, settings)
   opened.listener = listener
   // After everything that can fail: a root key is shown once, and a start that dies shows nothing.
-  const { newRootKey, keys } = await establishRoot(store, settings)
-  for (const key of keys) house.keyring.put(key)
+  const { newRootKey, keys, ledger } = await establishRoot(store, settings)
+  for (const key of keys) {
+    plant.keyring.put(key)
+    plant.ledger.put(key)
+  }
+  // Before any call: what an earlier process left open counts against its key.
+  await plant.ledger.open(ledger)
+  const closing = clock.everySecond(months)
   house.state.phase = 'ready'
   writeRunFile(settings.dataFolder, { pid: process.pid, address: listener.url })
   if (options.readSettings !== undefined) reload.watch(settings.watched)
-  const drain = new Drain({ house, listener, reload, demo: () => opened.demo })
+  const drain = new Drain({ house, listener, reload, closing, demo: () => opened.demo })
   return {
     url: listener.url,
     newRootKey,
@@ -133,8 +153,8 @@ function partsOf(
 }
 
 function createPlant(
-  { log }: AppOptions,
-  { routes, limits, modelsShape }: Snapshot,
+  { log, halt }: AppOptions,
+  { routes, limits, modelsShape, policy }: Snapshot,
   store: Store,
   clock: Clock,
 ): Plant {
@@ -145,6 +165,11 @@ function createPlant(
     routes,
     limits,
     modelsShape,
+    policy,
+    keyring: new Keyring([], clock),
+    ledger: new Ledger({ store, clock, policy, log: heard, halt: halt ?? stopProcess(heard) }),
+    counter: createCounter({ clock }),
+    drains: new Chain(),
     log: heard,
     trouble: new Trouble(heard, clock),
     rates: new Rates(),
@@ -153,21 +178,60 @@ function createPlant(
   }
 }
 
+function createArchive(
+  { store, ledger }: Plant,
+  { dataFolder }: Settings,
+  months: Months,
+): Archive {
+  return new Archive({
+    ledger: store.ledger,
+    append: (batch) => store.append(batch),
+    folder: join(dataFolder, 'archive'),
+    now: () => ledger.now(),
+    closeMonths: () => months.run(),
+  })
+}
+
+function createMonths({ store, ledger, log }: Plant): Months {
+  return new Months({
+    ledger: store.ledger,
+    append: (batch) => store.append(batch),
+    now: () => ledger.now(),
+    oldestOpenHour: () => ledger.oldestOpenHour(),
+    log,
+  })
+}
+
+/** What would be written after an impossible state is in doubt, so nothing is; every hold is on disk. */
+function stopProcess(log: Log): (fault: Error) => void {
+  return (fault) => {
+    log.note(
+      'error',
+      `the books are in an impossible state, and the process stops: ${fault.message}`,
+    )
+    log.flush()
+    process.exit(FAULT_STATUS)
+  }
+}
+
+interface Established {
+  readonly newRootKey: string | undefined
+  readonly keys: readonly KeyRecord[]
+  readonly ledger: LedgerState
+}
+
 /** The root key is the operator's if one is given, else made at the first start. */
-async function establishRoot(
-  store: Store,
-  settings: Settings,
-): Promise<{ readonly newRootKey: string | undefined; readonly keys: readonly KeyRecord[] }> {
-  const { accountId, keys } = await store.load()
+async function establishRoot(store: Store, settings: Settings): Promise<Established> {
+  const { accountId, keys, ledger } = await store.load()
   const root = keys.find(({ kind }) => kind === 'root')
   const own = settings.rootKey?.reveal()
-  if (own === undefined && root !== undefined) return { newRootKey: undefined, keys }
+  if (own === undefined && root !== undefined) return { newRootKey: undefined, keys, ledger }
   const secret = own ?? createSecret(ROOT_PREFIX)
   const hash = hashSecret(secret)
-  if (root?.hash === hash) return { newRootKey: undefined, keys }
+  if (root?.hash === hash) return { newRootKey: undefined, keys, ledger }
   await store.keys.replaceRoot(accountId, hash)
   const newRootKey = own === undefined ? secret : undefined
-  return { newRootKey, keys: (await store.load()).keys }
+  return { newRootKey, keys: (await store.load()).keys, ledger }
 }
 
 function openListener(house: House, settings: Settings): Listener {

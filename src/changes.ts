@@ -78,8 +78,10 @@ function findSettings(
   { config: before }: Snapshot,
   { config: after }: Snapshot,
 ): readonly string[] {
-  const sections = ['limits', 'defaults', 'models_shape'] as const
-  return sections.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+  const sections = ['limits', 'ledger', 'defaults', 'models_shape'] as const
+  const print = (config: Config, name: (typeof sections)[number]): string =>
+    JSON.stringify(name === 'ledger' ? { ...config.ledger, durability: undefined } : config[name])
+  return sections.filter((name) => print(before, name) !== print(after, name))
 }
 
 function findRestarts(started: Config, { config: after }: Snapshot): readonly string[] {
@@ -88,6 +90,7 @@ function findRestarts(started: Config, { config: after }: Snapshot): readonly st
   if (started.listen.port !== after.listen.port) changed.push('listen.port')
   if (started.data !== after.data) changed.push('data')
   if (started.root_key?.reveal() !== after.root_key?.reveal()) changed.push('root_key')
+  if (started.ledger.durability !== after.ledger.durability) changed.push('ledger.durability')
   return changed
 }
 

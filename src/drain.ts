@@ -1,5 +1,6 @@
 // The end of a process's life. Health says so before anything closes, running calls may finish, and what
 // is left is cut; then everything is closed in the opposite order of its start.
+import type { Place } from './core/chain.ts'
 import { GatewayError } from './core/problem.ts'
 import type { House } from './endpoints/endpoint.ts'
 import type { Listener } from './http/server.ts'
@@ -18,6 +19,8 @@ export interface Running {
   readonly house: House
   readonly listener: Listener
   readonly reload: Reload
+  /** Of whoever closes months. */
+  readonly closing: Place
   /** Asked at the end: a reload may have started it. */
   readonly demo: () => DemoSuppliers | undefined
 }
@@ -44,6 +47,10 @@ export class Drain {
   /** Ends every running call with an error, and the waiting for them, now. */
   cut(): void {
     this.#isCut = true
+    // First of all: what ends below would let those in line go on.
+    const { ledger, counter } = this.#running.house.plant
+    ledger.stop()
+    counter.close()
     for (const lifeline of this.#running.house.plant.lifelines) lifeline.abort(shutDown())
   }
 
@@ -66,17 +73,19 @@ export class Drain {
   }
 
   async #close(): Promise<void> {
-    const { listener, house, reload, demo } = this.#running
+    const { listener, house, reload, closing, demo } = this.#running
     reload.close()
+    closing.leave()
     await listener.stop(true)
     // What the stop itself has cut still writes its record.
     const grace = stopwatch(house.plant)
-    await until(() => house.plant.lifelines.size === 0 || grace() >= GRACE_MS)
-    await new Promise((resolve) => setImmediate(resolve))
+    const { ledger, store, log, lifelines } = house.plant
+    await until(() => (lifelines.size === 0 && ledger.isIdle) || grace() >= GRACE_MS)
     for (const upstream of reload.snapshot.upstreams.values()) upstream.close()
     await demo()?.stop()
-    await house.plant.store.close()
-    house.plant.log.flush()
+    await ledger.close()
+    await store.close()
+    log.flush()
   }
 }
 

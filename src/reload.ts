@@ -84,8 +84,9 @@ export class Reload implements Ticker {
     const drops = this.#findDrops(after)
     if (drops.length > 0 && !allowDrop) return this.#refuse([...drops, HOW_TO_DROP])
     this.#snapshot = after
-    const { routes, limits, modelsShape } = after
-    this.#house.plant = { ...this.#house.plant, routes, limits, modelsShape }
+    const { routes, limits, modelsShape, policy } = after
+    this.#house.plant = { ...this.#house.plant, routes, limits, modelsShape, policy }
+    this.#house.plant.ledger.policy = policy
     const text = `the configuration was reloaded: ${printChanges(changes)}`
     this.#house.plant.log.note('info', text, { ...changes })
     for (const drop of drops) this.#house.plant.log.note('warn', drop)

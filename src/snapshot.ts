@@ -7,6 +7,7 @@ import { ConfigFault } from './config/fault.ts'
 import type { Config } from './config/schema.ts'
 import { hashSecret } from './core/ids.ts'
 import { openaiChat } from './dialects/openai-chat/index.ts'
+import type { LedgerPolicy } from './ledger/policy.ts'
 import { DEFAULT_LIMITS, type Limits, type Plant } from './pipeline/call.ts'
 import { configureSuppliers } from './suppliers/configured.ts'
 import { connect } from './suppliers/connect.ts'
@@ -17,7 +18,7 @@ import { buildRoutes, type Uses } from './suppliers/routes.ts'
 import type { Supplier } from './suppliers/supplier.ts'
 import type { Upstream } from './upstream/client.ts'
 
-export interface Snapshot extends Pick<Plant, 'routes' | 'limits' | 'modelsShape'> {
+export interface Snapshot extends Pick<Plant, 'routes' | 'limits' | 'modelsShape' | 'policy'> {
   readonly config: Config
   readonly suppliers: readonly Supplier[]
   /** Nobody is configured, and the demo answers for want of anyone else. */
@@ -68,6 +69,7 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     limits,
     routes: buildRoutes({ suppliers, upstreamOf, timeouts: limits, uses: parts.uses }),
     modelsShape: config.models_shape,
+    policy: policyOf(config),
   }
 }
 
@@ -115,6 +117,16 @@ function limitsOf({ limits, defaults: { timeouts } }: Config): Limits {
     attemptsMax: limits.attempts,
     inFlightMax: limits.in_flight,
     inFlightKeyMax: limits.in_flight_per_key,
+  }
+}
+
+function policyOf({ ledger }: Config): LedgerPolicy {
+  return {
+    recovery: ledger.recovery,
+    recoveryAfterMs: ledger.recovery_after * 1000,
+    overrun: ledger.overrun,
+    onDisconnect: ledger.on_disconnect,
+    unbounded: ledger.unbounded,
   }
 }
 

@@ -10,7 +10,7 @@ import { hashSecret } from '../src/core/ids.ts'
 import type { KeyRecord } from '../src/core/key.ts'
 import { printUsd, toNanoUsd } from '../src/core/money.ts'
 import { openSqliteStore } from '../src/store/sqlite/open.ts'
-import { asRecord, requestIdAt, sampleKey, sampleRow } from './contracts/samples.ts'
+import { asCall, asRecord, requestIdAt, sampleKey, sampleRow } from './contracts/samples.ts'
 import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
 import { good } from './fakes/street.ts'
 import { startFakeSupplier, type FakeSupplier } from './fakes/supplier.ts'
@@ -26,7 +26,8 @@ interface Reply {
 
 const FIELDS =
   'timestamp key_id model supplier region input_tokens output_tokens cost_usd latency_ms ' +
-  'request_id endpoint status code stream first_token_ms attempts project_id'
+  'request_id endpoint status code stream first_token_ms attempts project_id ' +
+  'state evidence estimated held_usd overrun_usd count'
 const clock = createSystemClock()
 const START = Date.UTC(2026, 0, 1)
 const COUNT = 2500
@@ -59,7 +60,7 @@ beforeAll(async () => {
   rows = Array.from({ length: COUNT }, (_, index) => sampleCall(index, accountId))
   const foreign = { accountId: 'acc_other', keyId: 'key_other' }
   await store.append([
-    ...rows.map(asRecord),
+    ...rows.flatMap((row) => (row.count > 1 ? [asRecord(row)] : asCall(row))),
     asRecord(sampleRow({ ...foreign, requestId: FOREIGN_REQUEST, at: START })),
   ])
   await store.close()
@@ -95,7 +96,16 @@ function sampleCall(index: number, accountId: string): AuditRow {
     status: index % 10 === 0 ? 502 : 200,
     code: index % 10 === 0 ? 'provider_error' : undefined,
     projectId: index % 4 === 0 ? 'prj_a' : undefined,
+    ...(index % 20 === 7 && REFUSED),
   })
+}
+
+/** Stands for many that were alike. */
+const REFUSED: Partial<AuditRow> = {
+  cost: toNanoUsd(0),
+  status: 402,
+  code: 'budget_exceeded',
+  count: 3,
 }
 
 function addForeignKey(): void {
@@ -167,14 +177,21 @@ describe('the audit list', () => {
       first_token_ms: null,
       attempts: 1,
       project_id: null,
+      state: 'settled',
+      evidence: 'reported',
+      estimated: false,
+      overrun_usd: 0,
+      count: 1,
     })
+    expect(Number(entry!['held_usd'])).toBeGreaterThan(Number(entry!['cost_usd']))
     expect(entry!['latency_ms']).toBeInteger()
     expect(reply.text).not.toContain('Hello')
     expect(reply.body).toMatchObject({ object: 'list', has_more: true })
     expect(idsOf(before)).not.toEqual([id])
 
     const one = await get(`/calls/${id}`)
-    expect(reply.text).toContain(`[${one.text}]`)
+    expect(one.body).toMatchObject(entry!)
+    expect(Object.keys(one.body).join(' ')).toStartWith(FIELDS)
     expect(idsOf(await get(`/audit?request_id=${id}`))).toEqual([id])
     expect(idsOf(await get(`/audit?key_id=${String(entry!['key_id'])}&limit=1`))).toEqual([id])
   })
@@ -195,7 +212,13 @@ describe('the audit list', () => {
     ['region=eu', (row) => row.region === 'EU'],
     ['status=502', (row) => row.status === 502],
     ['status=200', (row) => row.status === 200],
-    ['code=provider_error', (row) => row.code !== undefined],
+    ['code=provider_error', (row) => row.code === 'provider_error'],
+    ['state=refused', (row) => row.count === 3],
+    ['state=settled', (row) => row.count === 1],
+    [
+      'state=refused&code=budget_exceeded&status=402&region=EU',
+      ({ count, region }) => count === 3 && region === 'EU',
+    ],
     [`from=${minute(3)}&to=${minute(5)}`, ({ at }) => at >= START + 18e4 && at < START + 3e5],
     [`to=${minute(1).replace('Z', '%2B00:00')}`, ({ at }) => at < START + 6e4],
     [`to=${minute(1).replace('Z', '+00:00')}`, ({ at }) => at < START + 6e4],
@@ -256,6 +279,8 @@ describe('the audit list', () => {
     ['format=', 'validation_error', 'format'],
     ['model=', 'validation_error', 'model'],
     ['model=a&model=b', 'validation_error', 'model'],
+    ['state=held', 'validation_error', 'state'],
+    ['state=', 'validation_error', 'state'],
     ['status=ok', 'validation_error', 'status'],
     ['status=99', 'validation_error', 'status'],
     ['status=2000', 'validation_error', 'status'],
@@ -403,6 +428,9 @@ function toCells(row: AuditRow): readonly string[] {
     String(row.firstTokenMs),
     String(row.attempts),
     row.projectId ?? '',
+    ...(row.count === 1
+      ? ['settled', 'reported', 'false', printUsd(row.cost), '0', '1']
+      : ['refused', '', 'false', '', '0', '3']),
   ]
 }
 

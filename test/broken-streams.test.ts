@@ -131,7 +131,8 @@ describe('a supplier that fails after the first content', () => {
     expect(text).not.toContain('garbled')
     expect(suppliers[1]!.connections()).toBe(0)
     if (fault.isAbandoned) await suppliers[0]!.requests[0]!.closed
-    const [inputTokens, cost] = fault.isUsageKnown ? [11, 5850] : [null, 0]
+    // What was told, or else what was asked and delivered.
+    const [inputTokens, cost] = fault.isUsageKnown ? [11, 5850] : [25, 4350]
     expect(gateway.audit()).toMatchObject([
       {
         status: 200,
@@ -176,7 +177,7 @@ describe('a supplier that is only odd', () => {
     expect(text).toEndWith(DONE)
     expect(text).not.toContain('"error"')
     expect(street.gateway.audit()).toMatchObject([
-      { status: 200, code: null, input_tokens: null, output_tokens: null },
+      { status: 200, code: null, input_tokens: 25, output_tokens: 1, cost: 4350 },
     ])
   })
 
@@ -227,7 +228,7 @@ describe('a supplier that is only odd', () => {
   )
 
   it.each([-1, 1.5, '7', 1e15, Number.MAX_SAFE_INTEGER, null])(
-    'may tell %p for its usage, and is then believed nothing',
+    'may tell %p for its usage, and is then not believed but counted',
     async (count) => {
       const usage = { prompt_tokens: count, completion_tokens: 7 }
       const { gateway } = await openStreet([
@@ -242,7 +243,7 @@ describe('a supplier that is only odd', () => {
         expect(response.status).toBe(200)
         expect(await response.text()).not.toContain('"error"')
       }
-      const row = { status: 200, code: null, input_tokens: null, output_tokens: null, cost: 0 }
+      const row = { status: 200, code: null, input_tokens: 25, output_tokens: 1, cost: 4350 }
       expect(gateway.audit()).toMatchObject([row, row])
     },
   )

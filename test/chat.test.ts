@@ -98,7 +98,8 @@ describe('chat completions', () => {
     })
     const response = await gateway.chat({ ...HELLO, stream: true })
     const comments =
-      ': x-svc-input-tokens: 11\n: x-svc-output-tokens: 7\n: x-svc-cost-usd: 0.00000585\n\n'
+      ': x-svc-input-tokens: 11\n: x-svc-output-tokens: 7\n: x-svc-cost-usd: 0.00000585\n' +
+      ': x-svc-settlement: settled\n\n'
     expect(await response.text()).toBe(STREAM.join('') + comments + DONE)
     expect(response.headers.get('x-svc-supplier')).toBe('fake')
     const { body } = await suppliers[0]!.request(0)

@@ -94,6 +94,8 @@ describe('a key', () => {
     const call = await manage('calls', 'show', request)
     expect(call).toMatch(new RegExp(`^Key ID +${id}$`, 'm'))
     expect(call).toMatch(new RegExp(`^Cost USD +${cost.replace('.', '\\.')}$`, 'm'))
+    expect(call).toMatch(/^State +settled$/m)
+    expect(call).toMatch(/^Try 1 +supplier demo, region EU, evidence reported$/m)
 
     expect(await manage('keys', 'revoke', id, '--yes')).toBe(`${id} is revoked.\n`)
     expect((await chat(secret)).status).toBe(401)
@@ -102,13 +104,14 @@ describe('a key', () => {
 
   it('gets the limits that the flags name, and loses them by the word none', async () => {
     const { id } = await createKey(
-      ...'--regions eu --budget 0.000000001 --period daily --rpm 60'.split(' '),
+      ...'--regions eu --budget 0.000000001 --period daily --fit off --rpm 60'.split(' '),
       ...'--expires 2090-01-01 --metadata team=a=b --metadata cost=7'.split(' '),
     )
     expect(JSON.parse(await manage('keys', 'show', id, '--json'))).toMatchObject({
       allowed_regions: ['EU'],
       budget_limit: 1e-9,
       budget_period: 'daily',
+      fit: 'off',
       rate_limit_rpm: 60,
       expires_at: '2090-01-01T00:00:00.000Z',
       metadata: { team: 'a=b', cost: '7' },
@@ -116,6 +119,7 @@ describe('a key', () => {
     expect(await manage('keys', 'show', id)).toMatch(/^Budget +0\.000000001\/day, /m)
     await manage('keys', 'set', id, '--budget', '25', '--rpm', 'none', '--regions', 'none')
     await manage('keys', 'set', id, '--expires', 'none', '--metadata', 'none', '--name', 'other')
+    expect(await manage('keys', 'set', id, '--fit', 'on')).toMatch(/^Fit +on: /m)
     expect(JSON.parse(await manage('keys', 'show', id, '--json'))).toMatchObject({
       name: 'other',
       allowed_regions: null,
@@ -174,6 +178,8 @@ describe('calls', () => {
     expect(await read('--model', 'demo/chat')).toHaveLength(2)
     expect(await read('--status', '200', '--from', '1h', '--all')).toHaveLength(2)
     expect(await read('--to', '2020-01-01')).toHaveLength(0)
+    expect(await read('--state', 'settled')).toHaveLength(2)
+    expect(await read('--state', 'voided')).toHaveLength(1)
     expect(await read('--limit', '1')).toHaveLength(1)
     expect(await manage('calls', '--key-id', id, '--ids')).toMatch(/^REQUEST +TIME +HTTP +MODEL$/m)
   })
@@ -209,10 +215,12 @@ describe('what a narrow window leaves out', () => {
 })
 
 describe('a new key', () => {
-  it('says that its budget is not enforced yet', async () => {
-    expect(await manage('keys', 'create', '--name', 'a', '--budget', '10')).toContain(
-      '10 USD monthly (stored, not yet enforced)',
-    )
+  it('says what its budget is', async () => {
+    const told = await manage('keys', 'create', '--name', 'a', '--budget', '10')
+    expect(told).toMatch(/^Budget +10 USD monthly$/m)
+    expect(told).not.toMatch(/^Fit/m)
+    const unfit = await manage('keys', 'create', '--name', 'a', '--budget', '10', '--fit', 'off')
+    expect(unfit).toMatch(/^Fit +off: a call that the budget cannot pay whole is refused$/m)
   })
 
   it.each([

@@ -154,7 +154,7 @@ describe('a shutdown', () => {
     clock.advance(5000)
     await ending.closed
     expect(suppliers[0]!.connections()).toBe(0)
-    expect(gateway.audit()).toEqual([])
+    expect(gateway.audit()).toMatchObject([{ status: 503, code: 'pod_draining', attempts: 0 }])
   })
 
   it('writes down the calls whose callers left in the last moment', async () => {

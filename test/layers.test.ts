@@ -99,7 +99,8 @@ describe('the house', () => {
 
   it('lists every endpoint file in the roster', () => {
     const roster = readFileSync(join(SOURCE, 'endpoints/index.ts'), 'utf8')
-    const helpers = ['body.ts', 'audit-entry.ts', 'audit-query.ts', 'download.ts']
+    const entries = ['audit-entry.ts', 'call-entry.ts', 'key-entry.ts']
+    const helpers = ['body.ts', 'audit-query.ts', 'download.ts', 'page.ts', 'print.ts', ...entries]
     const own = ['endpoint.ts', 'index.ts', ...helpers]
     for (const file of product.filter((each) => folderOf(each) === 'endpoints')) {
       const name = relative(join(SOURCE, 'endpoints'), file)

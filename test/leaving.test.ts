@@ -2,8 +2,10 @@
 // ends with the caller, memory stays flat, and every call has exactly one row in the books.
 import { afterEach, describe, expect, it } from 'bun:test'
 import { connect, createServer, type Socket } from 'node:net'
+import { toPicoUsd } from '../src/core/money.ts'
 import { createFakeClock } from './fakes/clock.ts'
 import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
+import { dataOf, endsOf, readRecords } from './fakes/records.ts'
 import {
   closeStreet,
   createGate,
@@ -12,11 +14,20 @@ import {
   openStreet,
   readText,
   ROLE,
+  sendEvents,
   STOP,
   tidy,
   until,
+  type Street,
 } from './fakes/street.ts'
-import { chunk, DONE, USAGE_CHUNK, type Script } from './fakes/supplier.ts'
+import {
+  chunk,
+  completion,
+  DONE,
+  startFakeSupplier,
+  USAGE_CHUNK,
+  type Script,
+} from './fakes/supplier.ts'
 
 afterEach(closeStreet)
 
@@ -241,6 +252,132 @@ describe('a caller that leaves', () => {
     await until(() => clock.listeners() === 0)
     await gateway.drain()
     expect(gateway.audit().length).toBeGreaterThanOrEqual(suppliers[0]!.requests.length)
+  })
+})
+
+describe('a caller that leaves while the next supplier is about to be asked', () => {
+  it.each([false, true])(
+    'has nobody else asked, and pays nobody else (stream: %p)',
+    async (stream) => {
+      const leaving = new AbortController()
+      const { gateway, suppliers } = await openStreet([
+        async (_, reply) => {
+          leaving.abort()
+          await until(() => gateway.app.pending() === 0)
+          reply.json(500, { error: { message: 'down' } })
+        },
+        good,
+      ])
+      const answering = gateway.chat({ ...HELLO, stream }, { signal: leaving.signal })
+      expect(await answering.catch((thrown: unknown) => thrown)).toBeInstanceOf(Error)
+      await expectOneLeaving(gateway, stream)
+      expect(suppliers[1]!.connections()).toBe(0)
+    },
+  )
+})
+
+describe('a caller that leaves an answer to what is kept elsewhere', () => {
+  const INPUT_COST = 3
+  const WINDOW = 200_000
+  const FILE = {
+    ...HELLO,
+    max_tokens: 1000,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'file', file: { file_id: 'file-1' } },
+          { type: 'text', text: 'Hi' },
+        ],
+      },
+    ],
+  }
+
+  /** A model with a window, and a price of three nano-dollars for what it reads and none for what it says. */
+  async function openLibrary(script: Script): Promise<Street> {
+    const clock = createFakeClock()
+    const fake = tidy(await startFakeSupplier(script))
+    const price = { input: toPicoUsd(INPUT_COST * 1000), output: toPicoUsd(0) }
+    const route = {
+      as: 'upstream-model',
+      prices: [{ from: 0, price }],
+      ownedBy: 'maker',
+      limits: { contextWindow: WINDOW },
+    } as const
+    const suppliers = [supplierAt(fake.origin, { models: new Map([['test-model', route]]) })]
+    return { gateway: tidy(await startGateway({ clock, suppliers })), suppliers: [fake], clock }
+  }
+
+  async function leaveOnce({ gateway, suppliers }: Street, stream: boolean): Promise<void> {
+    const leaving = new AbortController()
+    const answering = gateway.chat({ ...FILE, stream }, { signal: leaving.signal })
+    if (stream) await readText(await answering).until('Hi')
+    else await suppliers[0]!.request(0)
+    leaving.abort()
+    if (!stream) expect(await answering.catch((thrown: unknown) => thrown)).toBeInstanceOf(Error)
+    await until(() => gateway.app.pending() === 0)
+  }
+
+  it.each([false, true])('pays what the supplier says in the end (stream: %p)', async (stream) => {
+    const gate = createGate()
+    const street = await openLibrary(async (_, reply) => {
+      if (!stream) {
+        await gate.opened
+        return reply.json(200, completion('Hi'))
+      }
+      const answer = reply.stream()
+      answer.send(ROLE + HI)
+      await gate.opened
+      answer.send(HI + STOP + USAGE_CHUNK + DONE)
+      return answer.end()
+    })
+    await leaveOnce(street, stream)
+    gate.open()
+    await expectOneLeaving(street.gateway, stream)
+    expect(endsOf(readRecords(dataOf(street.gateway)))).toMatchObject([
+      { evidence: 'reported', input_tokens: 11, cost: 11 * INPUT_COST },
+    ])
+  })
+
+  it.each([false, true])(
+    'pays for all that the model can read where that is never said (stream: %p)',
+    async (stream) => {
+      const street = await openLibrary(stream ? begun : silent)
+      await leaveOnce(street, stream)
+      // The first second is when a caller's leaving is heard at the latest.
+      street.clock.advance(1_000)
+      street.clock.advance(59_000)
+      expect(street.gateway.audit()).toEqual([])
+      street.clock.advance(2_000)
+      await street.suppliers[0]!.requests[0]!.closed
+      await expectOneLeaving(street.gateway, stream)
+      expect(endsOf(readRecords(dataOf(street.gateway)))).toMatchObject([
+        { evidence: 'broken', input_tokens: WINDOW, cost: WINDOW * INPUT_COST },
+      ])
+      expect(street.clock.listeners()).toBe(0)
+    },
+  )
+
+  it('before the stream begins is waited for just the same', async () => {
+    const gate = createGate()
+    const street = await openLibrary(async (_, reply) => {
+      await gate.opened
+      sendEvents(reply, [ROLE, HI, STOP, USAGE_CHUNK, DONE])
+    })
+    const { gateway, suppliers, clock } = street
+    const leaving = new AbortController()
+    const answering = gateway.chat({ ...FILE, stream: true }, { signal: leaving.signal })
+    await suppliers[0]!.request(0)
+    leaving.abort()
+    expect(await answering.catch((thrown: unknown) => thrown)).toBeInstanceOf(Error)
+    await until(() => gateway.app.pending() === 0)
+    clock.advance(10_000)
+    gate.open()
+    await expectOneLeaving(gateway, true)
+    expect(endsOf(readRecords(dataOf(gateway)))).toMatchObject([
+      { evidence: 'reported', cost: 11 * INPUT_COST },
+    ])
+    expect(clock.listeners()).toBe(0)
   })
 })
 

@@ -226,7 +226,8 @@ describe('a stream before its first content', () => {
     expect(text).toBe(
       `${KEEP_ALIVE.repeat(16)}${ANSWER.join('')}: x-svc-supplier: fake\n: x-svc-region: EU\n` +
         `: x-svc-failover: false\n: x-svc-latency-ms: 240000\n: x-svc-input-tokens: 11\n` +
-        `: x-svc-output-tokens: 7\n: x-svc-cost-usd: 0.00000585\n\n${DONE}`,
+        `: x-svc-output-tokens: 7\n: x-svc-cost-usd: 0.00000585\n` +
+        `: x-svc-settlement: settled\n\n${DONE}`,
     )
     await until(() => clock.listeners() === 0)
   })

@@ -27,23 +27,33 @@ export class Keyring {
     this.#hashById.set(key.id, key.hash)
   }
 
+  /** What a key is by now, for whoever has held on to it for a while; throws when it is no valid key any more. */
+  current({ id }: KeyRecord): KeyRecord {
+    const hash = this.#hashById.get(id)
+    return this.#checkValid(hash === undefined ? undefined : this.#byHash.get(hash))
+  }
+
   keys(): Iterable<KeyRecord> {
     return this.#byHash.values()
   }
 
   /** The key behind a request's credential, if it may use a route of this role. */
   authenticate(headers: Headers, role: Exclude<Role, 'open'>): KeyRecord {
-    const key = this.#byHash.get(hashSecret(credentialOf(headers)))
-    if (key === undefined || key.revokedAt !== undefined) throw invalidKey()
-    if (key.expiresAt !== undefined && key.expiresAt <= this.#clock.now())
-      throw new GatewayError('expired_api_key', 'This key has expired. Ask for a new one.', {
-        retryable: false,
-      })
+    const key = this.#checkValid(this.#byHash.get(hashSecret(credentialOf(headers))))
     if (role === 'manage' && key.kind !== 'root')
       throw new GatewayError(
         'permission_denied',
         'Only the root key may use the management interface. Send the root key.',
       )
+    return key
+  }
+
+  #checkValid(key: KeyRecord | undefined): KeyRecord {
+    if (key === undefined || key.revokedAt !== undefined) throw invalidKey()
+    if (key.expiresAt !== undefined && key.expiresAt <= this.#clock.now())
+      throw new GatewayError('expired_api_key', 'This key has expired. Ask for a new one.', {
+        retryable: false,
+      })
     return key
   }
 }

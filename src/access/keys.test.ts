@@ -21,14 +21,25 @@ let desk: KeyDesk
 let accountId: string
 let now: number
 
-const clock: Clock = { now: () => now, elapsed: () => now, everySecond: () => ({ leave() {} }) }
+/** What the books were told, newest last. */
+let told: KeyRecord[]
+
+const nowhere = { leave(): void {} }
+const clock: Clock = {
+  now: () => now,
+  elapsed: () => now,
+  everySecond: () => nowhere,
+  after: () => nowhere,
+}
 
 beforeEach(async () => {
   now = NOW
   folder = mkdtempSync(join(tmpdir(), 'keys-'))
   store = await openSqliteStore({ folder, clock })
   accountId = (await store.load()).accountId
-  desk = { keys: store.keys, keyring: new Keyring([], clock), clock }
+  told = []
+  const ledger = { put: (key: KeyRecord): void => void told.push(key) }
+  desk = { keys: store.keys, keyring: new Keyring([], clock), ledger, clock }
 })
 
 afterEach(async () => {
@@ -61,6 +72,7 @@ describe('managed keys', () => {
     expect(enter(secret)).toEqual(key)
     expect(await getKey(desk, { accountId, id: key.id })).toEqual(key)
     expect((await store.load()).keys).toEqual([key])
+    expect(told).toEqual([key])
   })
 
   it('keep the hash of the secret alone, and the hash is no key', async () => {
@@ -109,6 +121,27 @@ describe('managed keys', () => {
     })
     expect(enter(secret)).toEqual(changed)
     expect(await getKey(desk, address)).toEqual(changed)
+    expect(told).toEqual([key, changed])
+  })
+
+  it('tell the books of their limits in the order in which they were changed', async () => {
+    const { key } = await createKey(desk, accountId, { name: 'a', budget_limit: 5 })
+    const address = { accountId, id: key.id }
+    await Promise.all([
+      patchKey(desk, address, { budget_limit: 1 }),
+      patchKey(desk, address, { budget_limit: 9, fit: 'off' }),
+      revokeKey(desk, address),
+    ])
+    const five = toNanoUsd(5_000_000_000)
+    const nine = toNanoUsd(9_000_000_000)
+    expect(
+      told.map(({ budgetLimit, fitsBudget, revokedAt }) => [budgetLimit, fitsBudget, revokedAt]),
+    ).toEqual([
+      [five, true, undefined],
+      [toNanoUsd(1_000_000_000), true, undefined],
+      [nine, false, undefined],
+      [nine, false, NOW],
+    ])
   })
 
   it('lose no change when many arrive at once', async () => {

@@ -1,5 +1,5 @@
 // Managed keys over their life: made, read, changed, revoked. A change is durable first and then in the
-// ring, before whoever asked for it is answered, so that the next call already obeys.
+// ring and in the books, before whoever asked for it is answered, so that the next call already obeys.
 import type { Clock } from '../core/clock.ts'
 import { createKeyId, createSecret, hashSecret, MANAGED_PREFIX } from '../core/ids.ts'
 import type { KeyRecord } from '../core/key.ts'
@@ -11,7 +11,13 @@ import { applyChange, readChange, readSettings, type SettingsBody } from './sett
 export interface KeyDesk {
   readonly keys: KeyRepository
   readonly keyring: Keyring
+  readonly ledger: BudgetKeeper
   readonly clock: Clock
+}
+
+/** Who holds calls to the budgets of keys. */
+export interface BudgetKeeper {
+  put(key: KeyRecord): void
 }
 
 export interface KeyAddress {
@@ -44,14 +50,16 @@ export async function createKey(
   }
   return inTurn(desk, async () => {
     await desk.keys.insert(key)
-    desk.keyring.put(key)
-    return { key, secret }
+    return { key: keep(desk, key), secret }
   })
 }
 
 /** Throws the same `not_found` for no key, another account's key and the root key. */
-export async function getKey(desk: KeyDesk, { accountId, id }: KeyAddress): Promise<KeyRecord> {
-  const key = await desk.keys.find(accountId, id)
+export async function getKey(
+  { keys }: Pick<KeyDesk, 'keys'>,
+  { accountId, id }: KeyAddress,
+): Promise<KeyRecord> {
+  const key = await keys.find(accountId, id)
   if (key === undefined || key.kind !== 'managed') throw notFound()
   return key
 }
@@ -93,6 +101,7 @@ export function revokeKey(desk: KeyDesk, address: KeyAddress): Promise<KeyRecord
 function keep(desk: KeyDesk, changed: KeyRecord | undefined): KeyRecord {
   if (changed === undefined) throw notFound()
   desk.keyring.put(changed)
+  desk.ledger.put(changed)
   return changed
 }
 

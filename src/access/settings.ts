@@ -32,6 +32,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['allowed_regions', (value) => ({ allowedRegions: unlessNull(value, readRegions) })],
   ['budget_limit', (value) => ({ budgetLimit: unlessNull(value, readLimit) })],
   ['budget_period', (value) => ({ budgetPeriod: unlessNull(value, readPeriod) })],
+  ['fit', (value) => ({ fitsBudget: unlessNull(value, readFit) ?? NO_LIMITS.fitsBudget })],
   ['rate_limit_rpm', (value) => ({ rateLimitRpm: unlessNull(value, readRate) })],
   ['metadata', (value) => ({ metadata: unlessNull(value, readMetadata) ?? {} })],
   [
@@ -146,6 +147,13 @@ function readPeriod(value: unknown): BudgetPeriod {
   const period = PERIODS.find((each) => each === value)
   if (period !== undefined) return period
   throw invalid('budget_period', `Send \`budget_period\` as one of ${PERIODS.join(', ')}.`)
+}
+
+/** Said as it is shown, or as a switch. */
+function readFit(value: unknown): boolean {
+  if (value === 'on' || value === true) return true
+  if (value === 'off' || value === false) return false
+  throw invalid('fit', 'Send `fit` as "on" or "off".')
 }
 
 function readRate(value: unknown): number {

@@ -102,6 +102,23 @@ describe('the catalogue', () => {
     }
   })
 
+  it('tells what an image counts for only of models that see', () => {
+    for (const { id, imageTokens, capabilities, contextWindow = 0 } of catalogue) {
+      if (imageTokens === undefined) continue
+      expect(Number.isSafeInteger(imageTokens) && imageTokens > 0, id).toBe(true)
+      expect(imageTokens, id).toBeLessThan(contextWindow)
+      expect(capabilities, id).toContain('images')
+    }
+    expect(catalogue.find(({ id }) => id === 'gpt-4o')?.imageTokens).toBe(1445)
+    expect(catalogue.find(({ id }) => id === 'gpt-4o-mini')?.imageTokens).toBe(48_169)
+  })
+
+  it('counts text with a vocabulary only where it is the one of the maker', () => {
+    const counted = catalogue.filter(({ tokenizer }) => tokenizer !== undefined)
+    expect(new Set(counted.map(({ ownedBy }) => ownedBy))).toEqual(new Set(['openai']))
+    expect(counted.map(({ id }) => id)).toContain('gpt-4o')
+  })
+
   it('gives each model at least one supplier, under a name without spaces', () => {
     for (const model of catalogue) {
       expect(model.suppliers.size, model.id).toBeGreaterThan(0)

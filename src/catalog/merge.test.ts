@@ -99,6 +99,25 @@ describe('the models of the configuration', () => {
     expect([model.contextWindow, model.outputCeiling]).toEqual([300, 300])
   })
 
+  it('know better what an image counts for', () => {
+    const seeing = assembleCatalogue([{ ...ROW, imageTokens: 765, tokenizer: 'o200k' }])
+    const known = (models: unknown): CatalogueModel =>
+      find(overrideCatalogue(seeing, section(models)), 'known')
+    expect(known({ known: { image_tokens: 99 } }).imageTokens).toBe(99)
+    expect(known({ known: { owned_by: 'us' } })).toMatchObject({
+      imageTokens: 765,
+      tokenizer: 'o200k',
+    })
+  })
+
+  it('mean input and output by the window that they state', () => {
+    const apart = assembleCatalogue([{ ...ROW, outputApart: true }])
+    const known = (models: unknown): CatalogueModel =>
+      find(overrideCatalogue(apart, section(models)), 'known')
+    expect(known({ known: { owned_by: 'us' } }).outputApart).toBe(true)
+    expect(known({ known: { context_window: 1000 } }).outputApart).toBe(false)
+  })
+
   it('add a model that the catalogue does not know', () => {
     const models = override({ 'my-model': {} })
     expect(models.map(({ id }) => id)).toEqual(['known', 'other', 'my-model'])
@@ -118,6 +137,7 @@ describe('the models of the configuration', () => {
           kind: 'transcription',
           context_window: 100,
           output_ceiling: 10,
+          image_tokens: 7,
           price: { minute: 0.006 },
         },
       }),
@@ -129,6 +149,9 @@ describe('the models of the configuration', () => {
       kind: 'transcription',
       contextWindow: 100,
       outputCeiling: 10,
+      outputApart: false,
+      imageTokens: 7,
+      tokenizer: undefined,
       capabilities: [],
       prices: parsePrice({ minute: '0.006' }, 'transcription'),
       priced: { source: 'configuration', date: '' },

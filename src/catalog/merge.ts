@@ -119,21 +119,39 @@ function priceRoutes(
   return new Map([...routes].map(([supplier, route]) => [supplier, price(route)]))
 }
 
-type Size = Pick<CatalogueModel, 'contextWindow' | 'outputCeiling'>
+type Size = Pick<
+  CatalogueModel,
+  'contextWindow' | 'outputCeiling' | 'outputApart' | 'imageTokens' | 'tokenizer'
+>
 
-/** A smaller window lowers the ceiling that the catalogue knows; one that the file states must fit. */
 function limitsOf(id: string, config: ModelConfig, known: Size | undefined): Size {
   const contextWindow = config.context_window ?? known?.contextWindow
-  const stated = config.output_ceiling
-  if (stated !== undefined && contextWindow !== undefined && stated > contextWindow)
-    throw new ConfigFault(
-      ['models', id, 'output_ceiling'],
-      `is more than the ${contextWindow} tokens of the context window: lower it, or raise context_window`,
-    )
-  const outputCeiling = stated ?? known?.outputCeiling
-  const isTooHigh =
-    outputCeiling !== undefined && contextWindow !== undefined && outputCeiling > contextWindow
-  return { contextWindow, outputCeiling: isTooHigh ? contextWindow : outputCeiling }
+  return {
+    contextWindow,
+    outputCeiling:
+      ceilingOf(id, config, contextWindow) ?? lower(known?.outputCeiling, contextWindow),
+    // A window that the file states is that of both.
+    outputApart: config.context_window === undefined && known?.outputApart === true,
+    imageTokens: config.image_tokens ?? known?.imageTokens,
+    tokenizer: known?.tokenizer,
+  }
+}
+
+function ceilingOf(
+  id: string,
+  { output_ceiling: stated }: ModelConfig,
+  contextWindow = Infinity,
+): number | undefined {
+  if (stated === undefined || stated <= contextWindow) return stated
+  throw new ConfigFault(
+    ['models', id, 'output_ceiling'],
+    `is more than the ${contextWindow} tokens of the context window: lower it, or raise context_window`,
+  )
+}
+
+/** A smaller window lowers the ceiling that the catalogue knows; one that the file states must fit. */
+function lower(ceiling: number | undefined, contextWindow = Infinity): number | undefined {
+  return ceiling === undefined ? undefined : Math.min(ceiling, contextWindow)
 }
 
 function toRow(price: Exclude<PriceConfig, 'free'>): PriceRow {

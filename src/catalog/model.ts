@@ -1,5 +1,6 @@
 // The contract of the catalogue: what a model is called, how much it holds, what it can do and what it
 // costs where. Rows keep prices as the published text; the assembly turns them into exact integers once.
+import type { TokenizerName } from '../core/load.ts'
 import type { PriceList } from '../core/usage.ts'
 
 export type ModelKind = 'chat' | 'embedding' | 'rerank' | 'transcription' | 'speech'
@@ -63,6 +64,12 @@ export interface ModelRow {
   readonly contextWindow?: number
   /** Most output tokens that one answer can have; the window where the maker names no limit. */
   readonly outputCeiling?: number
+  /** The window is that of the input alone, and what is put out takes nothing of it. */
+  readonly outputApart?: true
+  /** The most that one image counts for, whatever its size; undefined where nobody says. */
+  readonly imageTokens?: number
+  /** The vocabulary of its text, where it is a public one. */
+  readonly tokenizer?: TokenizerName
   /** Of a chat model; what the others can do is their kind. */
   readonly capabilities: readonly Capability[]
   readonly price: PriceRow
@@ -85,6 +92,9 @@ export interface CatalogueModel {
   readonly kind: ModelKind
   readonly contextWindow: number | undefined
   readonly outputCeiling: number | undefined
+  readonly outputApart: boolean
+  readonly imageTokens: number | undefined
+  readonly tokenizer: TokenizerName | undefined
   readonly capabilities: readonly Capability[]
   /** The row's own prices; a route may have others. Undefined: only a supplier's own entry states one. */
   readonly prices: PriceList | undefined

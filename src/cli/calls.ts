@@ -1,11 +1,12 @@
 // The commands about calls: a list with the filters that the gateway has, and one call whole.
 import type { Desk, Words } from './command.ts'
+import { describeEntry } from './entry.ts'
 import { wrongUsage } from './failure.ts'
 import type { FlagName } from './flags.ts'
 import { parseExactly, toRecord, toText, type JsonRecord } from './json.ts'
 import { reach, somethingElse, type Live } from './live.ts'
 import { readLimit, walk } from './pages.ts'
-import { count, isToday, money, sumMoney, time, timeAndDistance, timeOfDay } from './print.ts'
+import { count, isToday, money, sumMoney, time, timeOfDay } from './print.ts'
 import type { Column } from './table.ts'
 import type { Style } from './text.ts'
 
@@ -19,6 +20,7 @@ const FILTERS: readonly (readonly [flag: FlagName, parameter: string])[] = [
   ['region', 'region'],
   ['status', 'status'],
   ['code', 'code'],
+  ['state', 'state'],
   ['cursor', 'cursor'],
 ]
 
@@ -67,7 +69,7 @@ export async function showCall(words: Words, desk: Desk): Promise<void> {
   const { value, text } = await live.call('GET', `/v1/manage/calls/${id}`)
   if (typeof toRecord(value)['request_id'] !== 'string') throw somethingElse(live.url)
   if (screen.isMachine) return screen.json(parseExactly(text))
-  screen.sheet(describe(toRecord(value), desk.now()))
+  screen.sheet(describeEntry(toRecord(value), desk.now()))
 }
 
 function readCount(words: Words): number | undefined {
@@ -126,6 +128,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'COST USD', align: 'right' },
   { title: 'MS', align: 'right', rank: 3 },
   { title: 'CODE', isElastic: true },
+  { title: 'STATE', rank: 0 },
   { title: 'KEY ID', rank: 2 },
   { title: 'REQUEST', rank: 1 },
 ]
@@ -146,6 +149,7 @@ function toRow(
     money(call['cost_usd']),
     toText(call['latency_ms']),
     toText(call['code']),
+    toText(call['state']),
     toText(call['key_id']),
     toText(call['request_id']),
   ]
@@ -166,23 +170,11 @@ function toIds(call: JsonRecord): readonly string[] {
 function summaryOf(items: readonly JsonRecord[]): string {
   const cost = sumMoney(items.map((call) => call['cost_usd']))
   const bad = items.filter(({ status, code }) => Number(status) >= 400 || toText(code) !== '')
-  const failed = bad.length === 0 ? '' : `, ${bad.length} failed`
-  return `${count(items.length, 'call')}, ${cost} USD${failed}`
+  const failed = bad.length === 0 ? '' : `, ${countOf(bad)} failed`
+  return `${count(countOf(items), 'call')}, ${cost} USD${failed}`
 }
 
-/** Everything that the gateway tells, in its order; names become words. */
-function describe(call: JsonRecord, now: number): readonly (readonly [string, string])[] {
-  return Object.entries(call).map(([name, value]) => [labelOf(name), valueOf(name, value, now)])
-}
-
-function labelOf(name: string): string {
-  const words = name.replaceAll('_', ' ').replace(/\b(id|usd)\b/g, (word) => word.toUpperCase())
-  return words.slice(0, 1).toUpperCase() + words.slice(1)
-}
-
-function valueOf(name: string, value: unknown, now: number): string {
-  if (value === null || value === undefined) return '-'
-  if (name === 'timestamp') return timeAndDistance(value, now)
-  if (name.endsWith('_usd')) return money(value) || toText(value)
-  return toText(value)
+/** Refusals that are alike share one entry. */
+function countOf(items: readonly JsonRecord[]): number {
+  return items.reduce((sum, call) => sum + (Number(call['count']) || 1), 0)
 }

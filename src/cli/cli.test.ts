@@ -73,6 +73,10 @@ describe('what is wrongly written', () => {
     [['keys', 'list', '--limit', '1', '--limit=2'], '--limit is given twice.'],
     [['keys', 'list', '--limit', 'many'], '--limit takes a whole number'],
     [['keys', 'create', '--name', 'a', '--budget', '1,50'], '--budget takes dollars'],
+    [
+      ['keys', 'set', 'key_a', '--budget', '0.0000000001'],
+      'at most nine decimals, or none, and got',
+    ],
     [['keys', 'create', '--name', 'a', '--metadata', 'plain'], '--metadata takes NAME=VALUE'],
     [['keys', 'create', '--name', 'a', '--period', 'weekly'], '--period takes daily, monthly'],
     [['keys', 'create', '--name', 'a', '--rpm', '0'], '--rpm takes a whole number of requests'],
@@ -80,9 +84,15 @@ describe('what is wrongly written', () => {
     [['keys', 'set', 'key_a', '--expires', '2020-01-01'], '--expires takes a time that is still'],
     [['keys', 'set', 'key_a', '--expires', '2090-02-30'], '--expires takes a time that is still'],
     [['keys', 'set', 'key_a'], 'Nothing is named to be changed.'],
+    [['keys', 'set', 'key_a', '--fit', 'maybe'], '--fit takes on or off'],
     [['keys', 'revoke', 'key_a'], 'Write --yes.'],
     [['calls', '--from', 'yesterday'], '--from takes a time such as'],
     [['calls', '--all', '--limit', '3'], 'Give --all or --limit, not both.'],
+    [['reviews', 'show'], 'gateway reviews show needs a REQUEST_ID'],
+    [['reviews', 'void', 'req_a'], '--reason is missing. Write --reason TEXT.'],
+    [['reviews', 'settle', 'req_a', '--reason', 'x', '--cost', '1,5'], '--cost takes dollars'],
+    [['reviews', 'settle', 'a', '--reason', 'x', '--cost', '1e-10'], 'with at most nine decimals'],
+    [['reviews', 'void', 'req_a', '--cost', '1'], 'There is no flag --cost here.'],
   ])('%j is refused with a reason and code 2', async (line, reason) => {
     const { code, out, err } = await tell(line)
     expect(out).toBe('')

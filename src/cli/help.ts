@@ -31,7 +31,7 @@ export function generalHelp(): string {
       ['2', 'wrongly written'],
       ['3', 'no gateway there'],
       ['4', 'no key, or a key that may not'],
-      ['5', 'no such key or call'],
+      ['5', 'no such key, call or review'],
       ['6', 'the configuration has problems'],
     ]),
     '',

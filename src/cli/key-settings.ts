@@ -18,6 +18,7 @@ const FIELDS: readonly (readonly [flag: FlagName, field: string, read: Reader])[
   ['regions', 'allowed_regions', readNames],
   ['budget', 'budget_limit', readAmount],
   ['period', 'budget_period', readPeriod],
+  ['fit', 'fit', readFit],
   ['rpm', 'rate_limit_rpm', readCount],
   ['expires', 'expires_at', readMoment],
 ]
@@ -47,7 +48,9 @@ function readNames(text: string): readonly string[] {
 function readAmount(text: string): unknown {
   const amount = parseUsd(text.replace(/^\$/, ''))
   if (amount === undefined)
-    throw wrongUsage('--budget takes dollars as a plain number such as 10 or 0.50.')
+    throw wrongUsage(
+      `--budget takes dollars as a plain number such as 10 or 0.50, with at most nine decimals, or none, and got ${JSON.stringify(text)}.`,
+    )
   return JSON.rawJSON(printUsd(amount))
 }
 
@@ -64,6 +67,11 @@ const PERIODS = ['daily', 'monthly', 'rolling']
 function readPeriod(text: string): string {
   if (PERIODS.includes(text)) return text
   throw wrongUsage(`--period takes ${PERIODS.join(', ')}, and got ${JSON.stringify(text)}.`)
+}
+
+function readFit(text: string): string {
+  if (text === 'on' || text === 'off') return text
+  throw wrongUsage(`--fit takes on or off, and got ${JSON.stringify(text)}.`)
 }
 
 /** A day ends the key as it begins, in UTC. */

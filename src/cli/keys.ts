@@ -33,13 +33,14 @@ export async function createKey(words: Words, desk: Desk): Promise<void> {
   )
 }
 
-/** Until budgets are enforced, nobody may believe that they are. */
-const NOT_ENFORCED = 'stored, not yet enforced'
-
 function newBudget(words: Words): readonly (readonly [string, string])[] {
   const limit = words.text('budget')
-  if (limit === undefined || limit === 'none') return []
-  return [['Budget', `${limit} USD ${words.text('period') ?? 'monthly'} (${NOT_ENFORCED})`]]
+  const fit = words.text('fit')
+  const hasLimit = limit !== undefined && limit !== 'none'
+  return [
+    ...(hasLimit ? [['Budget', `${limit} USD ${words.text('period') ?? 'monthly'}`] as const] : []),
+    ...(fit === undefined ? [] : [['Fit', fitOf(fit)] as const]),
+  ]
 }
 
 /** What a key is for and cannot reach. That is no error: suppliers may come later. */
@@ -187,6 +188,7 @@ function showOne(key: JsonRecord, text: string, { screen, now }: Desk): void {
     ['Status', toText(key['status'])],
     ['Spent', `${money(key['budget_used'])} USD in this period`],
     ['Budget', describeBudget(key, now())],
+    ['Fit', fitOf(key['fit'])],
     ['Models', toList(key['allowed_models']).map(toText).join(', ') || 'every model'],
     ['Regions', toList(key['allowed_regions']).map(toText).join(', ') || 'every region'],
     ['Rate', rateOf(key['rate_limit_rpm'])],
@@ -210,8 +212,27 @@ function describeBudget(key: JsonRecord, now: number): string {
   const limit = budgetOf(key)
   if (limit === '') return 'no limit'
   const left = money(key['budget_remaining'])
+  const held = money(key['budget_held'])
+  const inReview = money(key['budget_in_review'])
+  // A rolling budget in which nothing was spent has nothing to give back.
   const resets = timeAndDistance(key['resets_at'], now)
-  return `${limit}, ${left} left, resets ${resets} (${NOT_ENFORCED})`
+  return [
+    limit,
+    `${left} left`,
+    ...(isSome(held) ? [`${held} held`] : []),
+    ...(isSome(inReview) ? [`${inReview} of it by calls in review (\`gateway reviews\`)`] : []),
+    ...(resets === '' ? [] : [`resets ${resets}`]),
+  ].join(', ')
+}
+
+function isSome(amount: string): boolean {
+  return amount !== '' && amount !== '0'
+}
+
+function fitOf(fit: unknown): string {
+  return fit === 'off'
+    ? 'off: a call that the budget cannot pay whole is refused'
+    : 'on: answers are shortened to what is left of the budget'
 }
 
 function moreOf(next: string | undefined): string {

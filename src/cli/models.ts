@@ -3,7 +3,7 @@
 import type { CatalogueModel } from '../catalog/model.ts'
 import { toNanoUsd, printUsd, type PicoUsd } from '../core/money.ts'
 import type { Price } from '../core/usage.ts'
-import { priceAt } from '../ledger/price.ts'
+import { priceAt } from '../ledger/cost/price.ts'
 import type { Desk, Words } from './command.ts'
 import {
   asConfigurationFailure,

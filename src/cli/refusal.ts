@@ -33,12 +33,17 @@ const FLAGS_OF_FIELDS: ReadonlyMap<string, FlagName> = new Map([
   ['allowed_regions', 'regions'],
   ['budget_limit', 'budget'],
   ['budget_period', 'period'],
+  ['fit', 'fit'],
   ['rate_limit_rpm', 'rpm'],
   ['expires_at', 'expires'],
   ['key_id', 'key-id'],
   ['name', 'name'],
   ['metadata', 'metadata'],
   ['status', 'status'],
+  ['state', 'state'],
+  ['cost_usd', 'cost'],
+  ['reason', 'reason'],
+  ['before', 'before'],
   ['region', 'region'],
   ['model', 'model'],
   ['supplier', 'supplier'],
@@ -49,6 +54,8 @@ const FLAGS_OF_FIELDS: ReadonlyMap<string, FlagName> = new Map([
 const COMMANDS: readonly (readonly [path: RegExp, command: string])[] = [
   [/\bGET \/v1\/manage\/keys\b(?!\/)/g, '`gateway keys list`'],
   [/\bGET \/v1\/manage\/audit\b/g, '`gateway calls`'],
+  [/\bGET \/v1\/manage\/calls\/\{request_id\}/g, '`gateway calls show`'],
+  [/\bGET \/v1\/manage\/reviews\b(?!\/)/g, '`gateway reviews`'],
   [/\bGET \/v1\/models\b/g, '`gateway models --live`'],
 ]
 

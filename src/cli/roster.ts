@@ -55,6 +55,7 @@ const SETTINGS = [
   'regions',
   'budget',
   'period',
+  'fit',
   'rpm',
   'expires',
   'metadata',
@@ -150,7 +151,7 @@ const calls: Command = {
   words: ['calls'],
   summary: 'list calls, newest first, with filters',
   details: [
-    'One line for every call that was let in: when, which model, who answered, tokens, cost, time and which key asked. Without --limit the last 20. A narrow window shows what fits; a pipe gets every column.',
+    'One line for every call of a valid key: when, which model, who answered, tokens, cost, time and which key asked. Without --limit the last 20. A narrow window shows what fits; a pipe gets every column.',
   ],
   flags: [
     'key-id',
@@ -159,6 +160,7 @@ const calls: Command = {
     'region',
     'status',
     'code',
+    'state',
     'from',
     'to',
     'limit',
@@ -178,12 +180,116 @@ const calls: Command = {
 const callsShow: Command = {
   words: ['calls', 'show'],
   summary: 'show one call whole, by its request id',
-  details: ['The id is the x-request-id of the answer.'],
+  details: [
+    'The id is the x-request-id of the answer. A call under way is shown too: what is held for it, and whom it may reach at which prices.',
+  ],
   argument: { name: 'REQUEST_ID', isRequired: true, text: 'the id, such as req_…' },
   flags: [],
   isLive: true,
   examples: [['gateway calls show req_0193a…', '']],
   load: async () => (await import('./calls.ts')).showCall,
+}
+
+const reviews: Command = {
+  words: ['reviews'],
+  summary: 'list calls whose end nobody saw, oldest first',
+  details: [
+    'A process that dies leaves calls behind of which nobody knows what they cost. What was held for them stays held until somebody decides here, or the rule `ledger.recovery` of the configuration does.',
+  ],
+  flags: ['limit', 'cursor', 'quiet'],
+  isLive: true,
+  examples: [
+    ['gateway reviews', ''],
+    ['gateway reviews --quiet', 'the ids alone'],
+  ],
+  load: async () => (await import('./reviews.ts')).listReviews,
+}
+
+const REVIEWED = { name: 'REQUEST_ID', isRequired: true, text: 'the id, such as req_…' } as const
+
+const reviewsShow: Command = {
+  words: ['reviews', 'show'],
+  summary: 'explain one of them: what was held, whom it may have reached',
+  details: ['Also what each rule would charge for it, and when the one in force will.'],
+  argument: REVIEWED,
+  flags: [],
+  isLive: true,
+  examples: [['gateway reviews show req_0193a…', '']],
+  load: async () => (await import('./reviews.ts')).showReview,
+}
+
+const reviewsSettle: Command = {
+  words: ['reviews', 'settle'],
+  summary: 'charge the key for one of them',
+  details: [
+    'Without --cost what the call is thought to have cost, and at most what was held for it. That is final, and the audit says who decided it and why.',
+  ],
+  argument: REVIEWED,
+  flags: ['cost', 'reason'],
+  needs: 'reason',
+  isLive: true,
+  examples: [
+    ['gateway reviews settle req_0193a… --reason "answered in full"', 'at the estimate'],
+    ['gateway reviews settle req_0193a… --cost 0.0123 --reason "from the bill"', 'exactly'],
+  ],
+  load: async () => (await import('./reviews.ts')).settleReview,
+}
+
+const reviewsVoid: Command = {
+  words: ['reviews', 'void'],
+  summary: 'charge the key nothing for one of them',
+  details: [
+    'What was held is free again. That is final, and the audit says who decided it and why.',
+  ],
+  argument: REVIEWED,
+  flags: ['reason'],
+  needs: 'reason',
+  isLive: true,
+  examples: [['gateway reviews void req_0193a… --reason "never reached the supplier"', '']],
+  load: async () => (await import('./reviews.ts')).voidReview,
+}
+
+const ledgerVerify: Command = {
+  words: ['ledger', 'verify'],
+  summary: 'check the books: the chain, every hold, every end',
+  details: [
+    'Reads the files of the data folder, also while a gateway runs on it, and walks through all records. Whatever does not follow from the records before it is listed with its number, and the command ends with code 1.',
+    'Without --archive it begins behind what was archived. With it, files may also reach into what is still there; an export can be checked in the same way.',
+  ],
+  flags: ['data', 'config', 'archive'],
+  examples: [
+    ['gateway ledger verify', ''],
+    ['gateway ledger verify --archive data/archive', 'from the first record on'],
+    ['gateway ledger verify --json | jq .last', 'where the chain stands, to keep elsewhere'],
+  ],
+  load: async () => (await import('./ledger.ts')).verifyLedger,
+}
+
+const ledgerExport: Command = {
+  words: ['ledger', 'export'],
+  summary: 'write the records of the books as lines of JSON',
+  details: [
+    'Each with its number, its hash and the one before, all its fields and what it books. Amounts are whole nano-dollars. Reads the files of the data folder, also while a gateway runs on it.',
+  ],
+  flags: ['data', 'config', 'out', 'after', 'force'],
+  examples: [
+    ['gateway ledger export --out books.jsonl', ''],
+    ['gateway ledger export --after 120000 | gzip > more.jsonl.gz', 'what came since'],
+  ],
+  load: async () => (await import('./ledger.ts')).exportLedger,
+}
+
+const ledgerArchive: Command = {
+  words: ['ledger', 'archive'],
+  summary: 'move the records of closed months into files',
+  details: [
+    'One file a month, in the folder archive of the data folder. Each is read back and proved before a record is removed. A month is closed an hour after its end, once every call of it has ended; where nothing is older, nothing is done.',
+  ],
+  flags: ['before'],
+  needs: 'before',
+  isLive: true,
+  examples: [['gateway ledger archive --before 2026-11', 'October 2026 and what is older']],
+  load: async () => (await import('./ledger.ts')).archiveLedger,
 }
 
 const reload: Command = {
@@ -229,6 +335,13 @@ export const commands: readonly Command[] = [
   models,
   calls,
   callsShow,
+  reviews,
+  reviewsShow,
+  reviewsSettle,
+  reviewsVoid,
+  ledgerVerify,
+  ledgerExport,
+  ledgerArchive,
   reload,
   version,
   help,
@@ -238,4 +351,5 @@ export const commands: readonly Command[] = [
 export const groups: Readonly<Record<string, string>> = {
   config: 'the configuration file',
   keys: 'keys and their limits',
+  ledger: 'the books: checking, exporting, archiving',
 }

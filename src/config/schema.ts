@@ -203,6 +203,9 @@ const Model = z
       .describe('What it does. Without it, for a model the catalogue does not know: chat.'),
     context_window: Tokens.optional().describe('How many tokens fit in, input and output.'),
     output_ceiling: Tokens.optional().describe('The most output tokens of one answer.'),
+    image_tokens: Tokens.optional().describe(
+      'The most tokens that one image counts for. Without it, where the catalogue does not know: 50000.',
+    ),
     capabilities: z
       .array(z.enum(['tools', 'images', 'audio', 'json', 'reasoning']))
       .optional()
@@ -276,6 +279,44 @@ const Defaults = z
   })
   .meta({ hint: 'timeouts: and the times below it' })
 
+const Ledger = z
+  .strictObject({
+    recovery: z
+      .enum(['charge_estimate', 'charge_hold', 'keep'])
+      .default('charge_estimate')
+      .describe(
+        'What a key pays for a call whose process died: the input and what is known to be delivered, all that was held, or nothing yet: the hold stays until somebody decides.',
+      ),
+    recovery_after: Seconds.default(600).describe(
+      'How long such a call waits for a decision by hand before that happens.',
+    ),
+    overrun: z
+      .enum(['absorb', 'charge'])
+      .default('absorb')
+      .describe(
+        'Who pays what a supplier charges beyond what was held: the operator, or the key past its limit.',
+      ),
+    on_disconnect: z
+      .enum(['abort', 'drain'])
+      .default('abort')
+      .describe(
+        "What becomes of the supplier's answer when a caller hangs up: ended at once and charged by estimate, or read on for a while for the exact figure.",
+      ),
+    unbounded: z
+      .enum(['refuse', 'allow'])
+      .default('refuse')
+      .describe(
+        'A request whose cost nothing bounds, from a key with a budget: refused, or let through past the limit if need be.',
+      ),
+    durability: z
+      .enum(['process', 'power'])
+      .default('process')
+      .describe(
+        'What the books survive: the end of the process, or also a power cut, at the price of a slower disk write for every call.',
+      ),
+  })
+  .meta({ hint: 'choices by name, such as recovery: keep' })
+
 export const ConfigSchema = z.strictObject({
   listen: Listen.prefault({}).describe('Where the gateway listens.'),
   data: z
@@ -313,6 +354,7 @@ export const ConfigSchema = z.strictObject({
     .describe('What you know better than the catalogue about a model, or it does not know at all.')
     .meta({ hint: 'one model a line, each id followed by a colon, and its fields below it' }),
   limits: Limits.prefault({}).describe('Sizes, times and numbers that no call may exceed.'),
+  ledger: Ledger.prefault({}).describe('What the books do where there is no one right answer.'),
   defaults: Defaults.prefault({}).describe('What holds where nothing else is said.'),
 })
 

@@ -1,5 +1,25 @@
-// The record that every call leaves behind: figures and names, never content.
+// The record that every call leaves behind: figures and names, never content. It is also the record that
+// ends the call's operation in the books, so there can be neither one without the other.
 import type { NanoUsd } from './money.ts'
+
+/**
+ * `settled` the key paid what was used, `voided` it paid nothing, `refused` nothing was held or sent.
+ */
+export type CallState = 'settled' | 'voided' | 'refused'
+
+/**
+ * What the end of a call, or of one attempt, proves about money: `unsent` no byte left, `refused` a complete
+ * refusal before any output, `unknown` it was sent and may have been billed, `broken` it ended after output,
+ * `reported` the supplier told the usage, `counted` it finished and told none, `crashed` this process died.
+ */
+export type Evidence =
+  | 'unsent'
+  | 'refused'
+  | 'unknown'
+  | 'broken'
+  | 'reported'
+  | 'counted'
+  | 'crashed'
 
 export interface AuditRow {
   /** Wall time at which the call arrived. */
@@ -9,13 +29,15 @@ export interface AuditRow {
   readonly projectId: string | undefined
   readonly keyId: string
   readonly endpoint: string
+  /** Empty where a refused request named none. */
   readonly model: string
   /** Who answered, or the last that was tried; undefined when nothing was sent. */
   readonly supplier: string | undefined
   readonly region: string | undefined
-  /** Undefined when the supplier told no usage. */
+  /** Undefined when the supplier told no usage and nothing was counted. */
   readonly inputTokens: number | undefined
   readonly outputTokens: number | undefined
+  /** What the key pays. */
   readonly cost: NanoUsd
   readonly latencyMs: number
   readonly firstTokenMs: number | undefined
@@ -24,4 +46,42 @@ export interface AuditRow {
   readonly code: string | undefined
   readonly stream: boolean
   readonly attempts: number
+  readonly state: CallState
+  /** Undefined for what was refused. */
+  readonly evidence: Evidence | undefined
+  /** What was set aside and is free again; undefined for what was refused. */
+  readonly held: NanoUsd | undefined
+  /** The hour of the hold, which the cost is charged to; undefined for what was refused. */
+  readonly hour: number | undefined
+  /** What the call cost beyond what was held: the operator's. */
+  readonly overrun: NanoUsd
+  /** How long the hold took to be durable, waiting in line included. */
+  readonly heldMs: number | undefined
+  /** How many alike refusals this row stands for. */
+  readonly count: number
+  /** What is worth keeping of a call that did not simply go well; undefined where it did. */
+  readonly details: CallDetails | undefined
+}
+
+export interface CallDetails {
+  /** Each supplier that was asked, in order; absent where the first one answered. */
+  readonly tries?: readonly TryDetails[]
+  /** The output limit that was sent in place of the caller's. */
+  readonly maxTokens?: number
+  /** Parts of the usage that have prices of their own. */
+  readonly cachedTokens?: number
+  readonly cacheWriteTokens?: number
+  readonly reasoningTokens?: number
+  /** How an operation left its review. */
+  readonly resolved?: { readonly by: string; readonly reason: string }
+}
+
+export interface TryDetails {
+  readonly supplier: string
+  readonly region: string
+  readonly evidence: Evidence
+  readonly status?: number
+  readonly code?: string
+  /** The most that this attempt may have cost, for the operator to find out. */
+  readonly suspense?: NanoUsd
 }

@@ -14,6 +14,8 @@ export interface Clock {
   elapsed(): number
   /** Calls `tick` about once a second until the place is left. */
   everySecond(ticker: Ticker): Place
+  /** Calls `tick` once after this long, unless the place is left before. For rare waits: it sets a timer. */
+  after(ms: number, ticker: Ticker): Place
 }
 
 /** One timer for the whole process: a timer per call would cost more than the call's own work. */
@@ -37,6 +39,10 @@ export function createSystemClock(): Clock {
         stopWhenIdle()
       }, 1000)
       return tickers.join(ticker)
+    },
+    after(ms, ticker) {
+      const waiting = setTimeout(() => ticker.tick(), ms)
+      return { leave: () => clearTimeout(waiting) }
     },
   }
 }

@@ -22,7 +22,7 @@ export function createSecret(prefix: SecretPrefix): string {
 
 /** The one form in which a secret is kept and looked up. */
 export function hashSecret(secret: string): string {
-  return Bun.CryptoHasher.hash('sha256', secret, 'base64')
+  return Bun.SHA256.hash(secret, 'base64')
 }
 
 function randomText(bytes: number): string {

@@ -14,6 +14,8 @@ export interface KeySettings {
   readonly allowedRegions: readonly string[] | undefined
   readonly budgetLimit: NanoUsd | undefined
   readonly budgetPeriod: BudgetPeriod | undefined
+  /** A call whose output the rest of the budget cannot pay is shortened, not refused. */
+  readonly fitsBudget: boolean
   readonly rateLimitRpm: number | undefined
   readonly metadata: Readonly<Record<string, string>>
   readonly expiresAt: number | undefined
@@ -25,6 +27,7 @@ export const NO_LIMITS: Omit<KeySettings, 'name'> = {
   allowedRegions: undefined,
   budgetLimit: undefined,
   budgetPeriod: undefined,
+  fitsBudget: true,
   rateLimitRpm: undefined,
   metadata: {},
   expiresAt: undefined,

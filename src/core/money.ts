@@ -39,10 +39,22 @@ export function parseUsd(dollars: number | string): NanoUsd | undefined {
   return Number.isSafeInteger(amount) ? toNanoUsd(amount) : undefined
 }
 
-/** Prints a plain decimal of dollars: `0.0000001`, never `1e-7`. */
-export function printUsd(amount: NanoUsd): string {
+/** Prints a plain decimal of dollars: `0.0000001`, never `1e-7`. A sum of many may be too large for a number. */
+export function printUsd(amount: NanoUsd | bigint): string {
   const sign = amount < 0 ? '-' : ''
-  const digits = String(Math.abs(amount)).padStart(10, '0')
+  const digits = String(amount).replace('-', '').padStart(10, '0')
   const fraction = digits.slice(-9).replace(/0+$/, '')
   return sign + digits.slice(0, -9) + (fraction === '' ? '' : `.${fraction}`)
+}
+
+declare global {
+  interface JSON {
+    /** Stands in what is stringified for exactly this text. */
+    rawJSON(text: string): object
+  }
+}
+
+/** A JSON number as a plain decimal: `0.0000001` would else leave as `1e-7`. */
+export function toJsonUsd(amount: NanoUsd | bigint): object {
+  return JSON.rawJSON(printUsd(amount))
 }

@@ -1,5 +1,6 @@
 // The contract of a wire language: it peeks at a request, relays its own kind untouched but for the
 // listed splices, and speaks problems. A dialect has no sides; callers and suppliers use one object.
+import type { Load } from '../core/load.ts'
 import type { GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Member } from '../wire/json-splice.ts'
@@ -24,6 +25,8 @@ export interface Facts {
   readonly sessionId: string | undefined
   /** The caller wants the usage frame of a stream for itself. */
   readonly asksUsage: boolean
+  /** What bounds its cost. */
+  readonly load: Load
   /** Where things stand in the body, for the splices. */
   readonly layout: BodyLayout
 }
@@ -63,6 +66,12 @@ export interface Rewrite extends Quirks {
   readonly model: string
 }
 
+/** What else changes with the call at hand. */
+export interface Adjustment {
+  /** The output limit that is sent in place of the caller's, or where it sent none. */
+  readonly maxTokens: number | undefined
+}
+
 /**
  * What one frame of a stream is, as far as delivery cares:
  * `preamble` nothing a caller could see yet, `content` output, `usage` the frame nobody may have asked
@@ -76,7 +85,16 @@ export interface StreamWatcher {
   see(data: Uint8Array, from: number, to: number): FrameKind
   /** A reason to stop was seen for every choice that began, and for at least this many: the answer is whole. */
   isFinished(choices: number): boolean
+  /** The choices that have not said why they stop; the first one while none has begun. */
+  openChoices(): readonly number[]
+  /** The most that was told so far: what is told again, and smaller, takes nothing back. */
   usage(): Usage | undefined
+  /** Nothing was put out since a usage was told. */
+  isUsageLast(): boolean
+  /** Bytes of text that the model has put out so far: answer, reasoning, tool calls. */
+  outputBytes(): number
+  /** Bytes of sound that the model has put out so far. */
+  audioBytes(): number
   /** The last usage that was told could not be read, in whole or in part: the books lack something. */
   hasUnreadUsage(): boolean
 }
@@ -84,6 +102,10 @@ export interface StreamWatcher {
 /** What a unary answer tells the books. */
 export interface AnswerFacts {
   readonly usage: Usage | undefined
+  /** Bytes of text that the model has put out, counted only where no usage could be read; else 0. */
+  readonly outputBytes: number
+  /** Bytes of sound, the same. */
+  readonly audioBytes: number
   /** A usage was told that could not be read, in whole or in part: the books lack something. */
   readonly hasUnreadUsage: boolean
 }
@@ -119,8 +141,13 @@ export interface Dialect {
   /** Refuses what is malformed, and every spelling of a peeked field that a supplier might read differently. */
   peek(body: Uint8Array): Facts
   readonly relay: {
-    patch(body: Uint8Array, facts: Facts, rewrite: Rewrite): Uint8Array
+    patch(body: Uint8Array, facts: Facts, rewrite: Rewrite, adjustment?: Adjustment): Uint8Array
     watch(): StreamWatcher
+    /**
+     * The frames that end a stream whose output has reached its limit, closing marker included. `open` are the
+     * choices that have not ended, if not the first alone.
+     */
+    cutOff(basics: Basics, open?: readonly number[]): Uint8Array
     /** Proves a unary answer whole and reads its usage; throws when it is broken. */
     read(answer: Uint8Array): AnswerFacts
     /** Finds a quirk that would touch what admission relies on. */

@@ -5,6 +5,7 @@ import type { Keyring, Role } from '../access/keyring.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Exchange } from '../http/server.ts'
+import type { Archive } from '../ledger/months/archive.ts'
 import type { Plant } from '../pipeline/call.ts'
 
 export type Endpoint = OpenEndpoint | KeyedEndpoint | InferenceEndpoint
@@ -39,6 +40,8 @@ export interface House {
   readonly keyring: Keyring
   readonly guesses: Guesses
   readonly state: ServiceState
+  /** Where the records of closed months go. */
+  readonly archive: Archive
   /** Reads the configuration again; `allowDrop` also takes away what somebody uses. */
   reload(allowDrop: boolean): Promise<ReloadOutcome>
 }

@@ -1,15 +1,18 @@
-// Whether the gateway works, for load balancers and people. Answered from memory, never limited; only
-// readiness asks the store, which bears that at any rate.
+// Whether the gateway works, for load balancers and people: also whether its books can be written, since no
+// call is let in while they cannot. Answered from memory, never limited; only readiness asks the store, which
+// bears that at any rate.
 import { GatewayError } from '../core/problem.ts'
 import { empty, json } from '../http/reply.ts'
+import type { Plant } from '../pipeline/call.ts'
 import type { OpenEndpoint, ServiceState } from './endpoint.ts'
 
 export const health: OpenEndpoint = {
   method: 'GET',
   path: '/health',
   role: 'open',
-  answer(exchange, { state }) {
+  answer(exchange, { state, plant }) {
     checkPhase(state)
+    checkBooks(plant)
     return json(exchange.id, { status: 'ok' })
   },
 }
@@ -27,6 +30,7 @@ export const healthReady: OpenEndpoint = {
   role: 'open',
   async answer(exchange, { state, plant }) {
     checkPhase(state)
+    checkBooks(plant)
     await plant.store.ping()
     return json(exchange.id, { status: 'ok' })
   },
@@ -72,5 +76,14 @@ export function checkPhase({ phase }: ServiceState): void {
     {
       retryAfter: 1,
     },
+  )
+}
+
+function checkBooks({ ledger }: Plant): void {
+  if (ledger.downSince === undefined) return
+  throw new GatewayError(
+    'billing_unavailable',
+    'The books cannot be written just now, so calls are refused. It is tried again every second; the log says why.',
+    { retryAfter: 1 },
   )
 }

@@ -9,8 +9,9 @@ import { singleHeader } from '../http/edge.ts'
 import { empty, text } from '../http/reply.ts'
 import type { Route } from '../http/router.ts'
 import type { Exchange, Handler } from '../http/server.ts'
-import type { Log } from '../observe/log.ts'
+import type { Plant, Received } from '../pipeline/call.ts'
 import { handle } from '../pipeline/handle.ts'
+import { recordRefusal } from '../pipeline/refuse.ts'
 import { CALLER_LEFT, CallerGone } from '../upstream/lifeline.ts'
 import { chatCompletions } from './chat-completions.ts'
 import type { Endpoint, House, InferenceEndpoint } from './endpoint.ts'
@@ -19,7 +20,9 @@ import { checkPhase, health, healthLive, healthReady, probes } from './health.ts
 import { auditEndpoints } from './manage/audit.ts'
 import { getCall } from './manage/calls.ts'
 import { keyEndpoints } from './manage/keys.ts'
+import { ledgerEndpoints } from './manage/ledger.ts'
 import { reload } from './manage/reload.ts'
+import { reviewEndpoints } from './manage/reviews.ts'
 import { getModel, listModels } from './models.ts'
 
 export const endpoints: readonly Endpoint[] = [
@@ -34,7 +37,9 @@ export const endpoints: readonly Endpoint[] = [
   chatCompletions,
   ...keyEndpoints,
   ...auditEndpoints,
+  ...ledgerEndpoints,
   getCall,
+  ...reviewEndpoints,
   reload,
 ]
 
@@ -72,35 +77,41 @@ async function infer(
   exchange: Exchange,
   house: House,
 ): Promise<Response> {
-  const { request } = exchange
-  const { headers } = request
   try {
     checkPhase(house.state)
     const key = authenticate(exchange, endpoint.role, house)
+    const call = await receive(endpoint, exchange, key, house)
+    return await handle(call, house.plant)
+  } catch (thrown) {
+    if (hasLeft(thrown, exchange)) return empty(exchange.id, CALLER_LEFT)
+    const error = asGatewayError(thrown)
+    noteBug(error, exchange, house.plant)
+    return problemReply(error, exchange, endpoint.dialect.problem.encode(error, exchange.id))
+  }
+}
+
+/** Reads the body of a caller that is known. Whoever is refused from here on leaves a trace. */
+async function receive(
+  endpoint: InferenceEndpoint,
+  exchange: Exchange,
+  key: KeyRecord,
+  house: House,
+): Promise<Received> {
+  const { request, id, at, startedMs } = exchange
+  const { path, dialect } = endpoint
+  const asked = { model: '', stream: false }
+  try {
     house.plant.gate.check(house.plant.limits)
     requireJson(request)
     const body = await readRequestBody(request, house.plant.limits.bodyBytesMax, house.plant.clock)
     // A body may take its time, and nothing may be sent once the end has begun.
     checkPhase(house.state)
-    return await handle(
-      {
-        id: exchange.id,
-        path: endpoint.path,
-        dialect: endpoint.dialect,
-        key,
-        body,
-        sessionHeader: singleHeader(headers, 'x-session-id'),
-        caller: exchange,
-        at: exchange.at,
-        startedMs: exchange.startedMs,
-      },
-      house.plant,
-    )
+    const sessionHeader = singleHeader(request.headers, 'x-session-id')
+    return { id, path, dialect, key, body, sessionHeader, caller: exchange, at, startedMs, asked }
   } catch (thrown) {
-    if (hasLeft(thrown, exchange)) return empty(exchange.id, CALLER_LEFT)
-    const error = asGatewayError(thrown)
-    noteBug(error, exchange, house.plant.log)
-    return problemReply(error, exchange, endpoint.dialect.problem.encode(error, exchange.id))
+    if (!hasLeft(thrown, exchange))
+      recordRefusal({ id, path, key, at, startedMs, asked }, asGatewayError(thrown), house.plant)
+    throw thrown
   }
 }
 
@@ -113,16 +124,22 @@ function hasLeft(thrown: unknown, { request }: Exchange): boolean {
 export function renderProblem(thrown: unknown, exchange: Exchange, { plant }: House): Response {
   if (hasLeft(thrown, exchange)) return empty(exchange.id, CALLER_LEFT)
   const error = asGatewayError(thrown)
-  noteBug(error, exchange, plant.log)
+  noteBug(error, exchange, plant)
   return problemReply(error, exchange, JSON.stringify({ error: toEnvelope(error, chatType) }))
 }
 
-const NOTED = new Set(['internal_error', 'billing_unavailable', 'supplier_settlement_unavailable'])
+const UNBOOKED = new Set(['billing_unavailable', 'supplier_settlement_unavailable'])
 
-/** What nobody foresaw must leave a trace: the caller is told nothing of it. */
-function noteBug(error: GatewayError, { id }: Exchange, log: Log): void {
-  if (NOTED.has(error.code))
-    log.note('error', error.code, { id, cause: describeCause(error.cause) })
+/**
+ * What nobody foresaw must leave a trace: the caller is told nothing of it. Books that are down refuse every
+ * call; the ledger has told that, and only a cause is worth another line.
+ */
+function noteBug(error: GatewayError, { id }: Exchange, { log, trouble }: Plant): void {
+  const { code, cause, message } = error
+  if (code === 'internal_error')
+    log.note('error', code, { id, cause: cause === undefined ? message : describeCause(cause) })
+  else if (UNBOOKED.has(code) && cause !== undefined)
+    trouble.unbooked(id, code, describeCause(cause))
 }
 
 function describeCause(cause: unknown): string {

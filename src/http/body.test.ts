@@ -17,6 +17,7 @@ function createStill(): Clock & { readonly listeners: Chain<Ticker> } {
     now: () => 0,
     elapsed: () => 0,
     everySecond: (ticker) => listeners.join(ticker),
+    after: () => ({ leave() {} }),
   }
 }
 

@@ -22,6 +22,22 @@ const REFUSED = new GatewayError('invalid_api_key', 'Incorrect API key provided:
   origin: { code: 'invalid_api_key' },
 })
 
+describe('trouble with the books', () => {
+  it('is told once a minute of each cause, however many calls fail of it', () => {
+    const { clock, trouble, lines } = openTrouble()
+    for (const id of ['req_1', 'req_2', 'req_3'])
+      trouble.unbooked(id, 'billing_unavailable', 'disk full')
+    trouble.unbooked('req_4', 'billing_unavailable', 'locked')
+    clock.advance(60_000)
+    trouble.unbooked('req_5', 'billing_unavailable', 'disk full')
+    expect(lines()).toEqual([
+      'error: billing_unavailable',
+      'error: billing_unavailable',
+      'error: billing_unavailable (2 more since the last line)',
+    ])
+  })
+})
+
 describe('trouble with a supplier', () => {
   it('is told once a minute, with how often it came', () => {
     const { clock, trouble, lines } = openTrouble()

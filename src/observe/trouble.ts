@@ -1,5 +1,5 @@
-// What is wrong with suppliers, told to the operator: callers hear of it only when nobody else could
-// answer. The same thing is told once a minute at most, with how often it came.
+// What is wrong with suppliers and with the books, told to the operator: callers hear of a supplier only when
+// nobody else could answer. The same thing is told once a minute at most, with how often it came.
 import type { Clock } from '../core/clock.ts'
 import type { GatewayError } from '../core/problem.ts'
 import type { Log } from './log.ts'
@@ -14,7 +14,7 @@ interface Told {
 export class Trouble {
   readonly #log: Log
   readonly #clock: Clock
-  /** By supplier and by what is wrong, of which there are few. */
+  /** By whom it is about and by what is wrong, of which there are few. */
   readonly #told = new Map<string, Told>()
 
   constructor(log: Log, clock: Clock) {
@@ -34,18 +34,29 @@ export class Trouble {
     this.#tell(supplier, 'usage', `it told a usage of ${model} that cannot be read.`)
   }
 
+  /** A call could not be booked. Many fail of one cause, and the first of them is named. */
+  unbooked(id: string, code: string, cause: string): void {
+    const again = this.#again(`books ${code} ${cause}`)
+    if (again !== undefined) this.#log.note('error', code + again, { id, cause })
+  }
+
   #tell(supplier: string, what: string, text: string): void {
-    const name = `${supplier} ${what}`
+    const again = this.#again(`${supplier} ${what}`)
+    if (again !== undefined)
+      this.#log.note('warn', `supplier ${supplier}: ${text}${again}`, { supplier })
+  }
+
+  /** How often it came since it was told; undefined where it was told a moment ago. */
+  #again(name: string): string | undefined {
     const now = this.#clock.elapsed()
     const told = this.#told.get(name)
     if (told !== undefined && now - told.at < QUIET_MS) {
       told.untold += 1
-      return
+      return undefined
     }
     this.#told.set(name, { at: now, untold: 0 })
     const untold = told?.untold ?? 0
-    const again = untold > 0 ? ` (${untold} more since the last line)` : ''
-    this.#log.note('warn', `supplier ${supplier}: ${text}${again}`, { supplier })
+    return untold > 0 ? ` (${untold} more since the last line)` : ''
   }
 }
 

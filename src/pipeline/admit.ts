@@ -11,6 +11,8 @@ const QUOTED_LENGTH_MAX = 64
 export function admit(call: Received, plant: Plant): Admitted {
   const sessionHeader = checkSession(call.sessionHeader)
   const facts = call.dialect.peek(call.body)
+  call.asked.model = facts.model
+  call.asked.stream = facts.stream
   const candidates = plant.routes.find(facts.model)
   if (candidates === undefined) throw unknownModel(facts.model)
   const regions = narrowRegions(call.key, facts.region)

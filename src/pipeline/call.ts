@@ -1,11 +1,18 @@
 // The contract of the data plane: what is known of a call after each stop. Types only grow, so a stage
 // cannot use what an earlier one has not established.
+import type { Keyring } from '../access/keyring.ts'
 import type { Rates, RateState } from '../access/rate.ts'
+import type { Evidence } from '../core/audit.ts'
 import type { Chain } from '../core/chain.ts'
 import type { Clock } from '../core/clock.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Price, Usage } from '../core/usage.ts'
 import type { Dialect, Facts } from '../dialects/dialect.ts'
+import type { Operation } from '../ledger/book.ts'
+import type { Bound, Fit } from '../ledger/cost/bound.ts'
+import type { Counter } from '../ledger/cost/counter.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { LedgerPolicy } from '../ledger/policy.ts'
 import type { Log } from '../observe/log.ts'
 import type { Trouble } from '../observe/trouble.ts'
 import type { Store } from '../store/store.ts'
@@ -26,12 +33,19 @@ export interface Plant {
   readonly limits: Limits
   /** How the models are listed: as an array, as a list object, or as the client at hand reads them. */
   readonly modelsShape: 'auto' | 'array' | 'list'
+  readonly keyring: Keyring
   readonly rates: Rates
   readonly gate: Gate
+  readonly ledger: Ledger
+  /** Counts tokens where a guess would refuse a call. */
+  readonly counter: Counter
+  readonly policy: LedgerPolicy
   readonly log: Log
   readonly trouble: Trouble
   /** Every attempt under way, so that a shutdown can end them. */
   readonly lifelines: Chain<Lifeline>
+  /** Every answer that is read to its end for the books alone. */
+  readonly drains: Chain<true>
 }
 
 /** The timeouts are those of suppliers and models that have none of their own. */
@@ -74,6 +88,14 @@ export interface Received {
   readonly at: number
   /** The clock's elapsed time at arrival. */
   readonly startedMs: number
+  /** What is known of it should it be refused. */
+  readonly asked: Asked
+}
+
+/** Filled in as the body is read. */
+export interface Asked {
+  model: string
+  stream: boolean
 }
 
 /** The caller may ask this of this model. */
@@ -93,10 +115,15 @@ export interface Planned extends Admitted {
   readonly attempts: readonly Attempt[]
 }
 
-/** Its prices are fixed; from here on the call must be settled exactly once. */
+/** The money is set aside, durably; from here on the call must be settled exactly once. */
 export interface Held extends Planned {
   /** Prices at this moment, one for each attempt; a later change of prices does not touch this call. */
   readonly prices: readonly Price[]
+  readonly operation: Operation
+  readonly bound: Bound
+  readonly fit: Fit
+  /** Elapsed time at which the hold was durable. */
+  readonly heldAtMs: number
   /** What became of each attempt so far, the running one last. */
   readonly tries: Try[]
   /** Left when the call is settled. */
@@ -105,6 +132,8 @@ export interface Held extends Planned {
 
 export interface Try {
   readonly attempt: Attempt
+  /** Its place on the list of attempts. */
+  readonly index: number
   readonly price: Price
   failure?: AttemptFailure
 }
@@ -113,6 +142,8 @@ export interface Try {
 export interface Outcome {
   readonly status: number
   readonly code: string | undefined
+  readonly evidence: Evidence
+  /** What the supplier told, or what was counted for want of that. */
   readonly usage: Usage | undefined
   readonly firstTokenMs: number | undefined
 }

@@ -3,15 +3,23 @@
 import { rateHeaders } from '../access/rate.ts'
 import type { Ticker } from '../core/clock.ts'
 import { printUsd } from '../core/money.ts'
-import { asGatewayError, GatewayError } from '../core/problem.ts'
-import { CALLER_LEFT, CallerGone } from '../upstream/lifeline.ts'
+import { asGatewayError, type GatewayError, type ProblemCode } from '../core/problem.ts'
+import { estimateUsage } from '../ledger/cost/estimate.ts'
+import { CallerGone } from '../upstream/lifeline.ts'
 import type { Held, Plant } from './call.ts'
 import type { UnaryAnswer } from './dispatch.ts'
+import { isDrained } from './drain.ts'
+import { leavingOutcome, streamOutcome, unaryOutcome } from './outcome.ts'
 import type { RelayStream } from './relay.ts'
-import { price, settle, settleFailed, type Settled } from './settle.ts'
+import { price, settle, settleFailed, type Settled, type Settlement } from './settle.ts'
 
 const encoder = new TextEncoder()
 const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
+/** How often a long stream writes down how far it has come. */
+const PROGRESS_MS = 10_000
+const SETTLEMENT_HEADER = 'x-svc-settlement'
+const CODE_HEADER = 'x-svc-settlement-code'
+const MAXIMUM_HEADER = 'x-svc-max-tokens'
 
 export async function deliverUnary(
   call: Held,
@@ -19,16 +27,36 @@ export async function deliverUnary(
   plant: Plant,
 ): Promise<Response> {
   if (answer.hasUnreadUsage) warnOfUsage(call, plant)
-  const settled = price(call, answer.usage, plant)
-  const outcome = { status: 200, code: undefined, usage: answer.usage, firstTokenMs: undefined }
-  await settle(call, outcome, settled, plant).catch(refuseUnsettled)
-  const headers = unaryHeaders(call, settled)
+  const outcome = unaryOutcome(call, answer, hasLeft(call, plant))
+  const settled = price(call, outcome, plant)
+  const settlement = await settle(call, outcome, settled, plant)
+  const headers = unaryHeaders(call, settled, settlement)
+  if (settlement === 'pending') headers[CODE_HEADER] = pendingCode(call, settled, plant)
+  if (call.fit.maxTokens !== undefined) headers[MAXIMUM_HEADER] = String(call.fit.maxTokens)
   if (call.rate !== undefined) Object.assign(headers, rateHeaders(call.rate))
   return new Response(answer.bytes, { headers })
 }
 
+/** Only where answers are read on for callers who have gone; to ask costs too much of every call. */
+function hasLeft(call: Held, plant: Plant): boolean {
+  return isDrained(call, plant) && call.caller.signal.aborted
+}
+
+/** The answer is out and its books are not closed yet. They will be: nobody is to ask again. */
+function pendingCode({ facts }: Held, { cost }: Settled, { ledger }: Plant): ProblemCode {
+  if (cost === 0) return 'settlement_pending'
+  if (facts.stream) return 'streaming_settlement_failed'
+  return ledger.downSince === undefined
+    ? 'supplier_settlement_failed'
+    : 'supplier_settlement_unavailable'
+}
+
 /** One literal, because this is made for every call. */
-function unaryHeaders(call: Held, settled: Settled): Record<string, string> {
+function unaryHeaders(
+  call: Held,
+  settled: Settled,
+  settlement: Settlement,
+): Record<string, string> {
   const { supplier } = call.tries.at(-1)!.attempt
   return {
     'content-type': 'application/json',
@@ -41,6 +69,7 @@ function unaryHeaders(call: Held, settled: Settled): Record<string, string> {
     'x-svc-input-tokens': String(settled.inputTokens),
     'x-svc-output-tokens': String(settled.outputTokens),
     'x-svc-cost-usd': printUsd(settled.cost),
+    [SETTLEMENT_HEADER]: settlement,
   }
 }
 
@@ -54,11 +83,12 @@ function routeHeaders(call: Held, latencyMs: number): Record<string, string> {
   }
 }
 
-function costHeaders(settled: Settled): Record<string, string> {
+function costHeaders(settled: Settled, settlement: Settlement): Record<string, string> {
   return {
     'x-svc-input-tokens': String(settled.inputTokens),
     'x-svc-output-tokens': String(settled.outputTokens),
     'x-svc-cost-usd': printUsd(settled.cost),
+    [SETTLEMENT_HEADER]: settlement,
   }
 }
 
@@ -88,6 +118,7 @@ export async function deliverStream(
       'x-request-id': call.id,
       'request-id': call.id,
       ...(stream === undefined ? {} : routeHeaders(call, latencyMs)),
+      ...(call.fit.maxTokens === undefined ? {} : { [MAXIMUM_HEADER]: String(call.fit.maxTokens) }),
       ...(call.rate === undefined ? {} : rateHeaders(call.rate)),
     },
   })
@@ -118,6 +149,8 @@ class Delivery implements Ticker {
   #stream: RelayStream | undefined
   #wroteAt: number
   #tickedAt: number
+  #notedAt: number
+  #notedTokens = 0
   /** Set by every write and timed by the next tick: asking the clock each time costs more than writing. */
   #hasWritten = false
   #isWaiting = false
@@ -132,6 +165,7 @@ class Delivery implements Ticker {
     this.#firstTokenMs = firstTokenMs
     this.#wroteAt = plant.clock.elapsed()
     this.#tickedAt = this.#wroteAt
+    this.#notedAt = this.#wroteAt
   }
 
   async run(
@@ -176,17 +210,14 @@ class Delivery implements Ticker {
   }
 
   async #finish(stream: RelayStream, firstTokenMs: number): Promise<void> {
-    const { usage } = stream
     if (stream.hasUnreadUsage) warnOfUsage(this.#call, this.#plant)
+    // Who left while the last words were on their way, and were waited for, has still left.
     const failure = this.#isGone ? new CallerGone() : stream.failure
-    const settled = price(this.#call, usage, this.#plant)
-    const outcome = { ...describeEnd(failure), usage, firstTokenMs }
-    const unsettled = await settle(this.#call, outcome, settled, this.#plant).catch(
-      (cause: unknown) => this.#unsettled(cause),
-    )
+    const outcome = streamOutcome(this.#call, stream, failure, firstTokenMs)
+    const settled = price(this.#call, outcome, this.#plant)
+    const settlement = await settle(this.#call, outcome, settled, this.#plant)
     if (failure instanceof CallerGone) return
-    if (unsettled !== undefined) return void this.#write(this.#problem(unsettled))
-    void this.#write(encoder.encode(this.#comments(settled)))
+    void this.#write(encoder.encode(this.#comments(settled, settlement)))
     if (failure !== undefined) void this.#write(this.#problem(failure))
     else if (stream.marker !== undefined) void this.#write(stream.marker)
   }
@@ -194,32 +225,27 @@ class Delivery implements Ticker {
   /** A failure that no other stage has put into the books: before the first content, or our own. */
   async #fail(thrown: unknown): Promise<void> {
     if (thrown instanceof CallerGone) {
-      await recordLeaving(this.#call, this.#plant).catch((cause: unknown) => this.#unsettled(cause))
+      if (!this.#call.operation.isEnding) await recordLeaving(this.#call, this.#plant)
       return
     }
     const error = asGatewayError(thrown)
     // The headers have left: what the caller sees is a 200 that ends in an error.
-    const unsettled = await settleFailed(this.#call, error, this.#plant, 200).catch(
-      (cause: unknown) => this.#unsettled(cause),
-    )
-    void this.#write(this.#problem(unsettled ?? error))
-  }
-
-  /** The operator hears why, the caller that it is so. */
-  #unsettled(cause: unknown): GatewayError {
-    const { id } = this.#call
-    this.#plant.log.note('error', 'streaming_settlement_failed', { id, cause: String(cause) })
-    return new GatewayError('streaming_settlement_failed', undefined, { retryable: false, cause })
+    if (!this.#call.operation.isEnding) await settleFailed(this.#call, error, this.#plant, 200)
+    void this.#write(this.#problem(error))
   }
 
   #problem(error: GatewayError): Uint8Array {
     return encoder.encode(this.#call.dialect.problem.frame(error, this.#call.id))
   }
 
-  #comments(settled: Settled): string {
+  #comments(settled: Settled, settlement: Settlement): string {
     const early =
       this.#firstTokenMs === undefined ? routeHeaders(this.#call, settled.latencyMs) : {}
-    const lines = Object.entries({ ...early, ...costHeaders(settled) })
+    const pending =
+      settlement === 'pending'
+        ? { [CODE_HEADER]: pendingCode(this.#call, settled, this.#plant) }
+        : {}
+    const lines = Object.entries({ ...early, ...costHeaders(settled, settlement), ...pending })
     return `${lines.map(([name, value]) => `: ${name}: ${value}\n`).join('')}\n`
   }
 
@@ -259,6 +285,18 @@ class Delivery implements Ticker {
     if (this.#isWaiting) {
       if (silence >= this.#plant.limits.stallMs) this.#drop()
     } else if (silence >= this.#plant.limits.keepAliveMs) void this.#write(KEEP_ALIVE)
+    this.#noteProgress(now)
+  }
+
+  /** Should the process not see the end, this is what is known to have been delivered. */
+  #noteProgress(now: number): void {
+    if (this.#stream === undefined || now - this.#notedAt < PROGRESS_MS) return
+    this.#notedAt = now
+    const { outputBytes, audioBytes } = this.#stream
+    const { outputTokens } = estimateUsage(this.#call.facts.load, outputBytes, audioBytes)
+    if (outputTokens > this.#notedTokens)
+      this.#plant.ledger.noteProgress(this.#call.operation, outputTokens)
+    this.#notedTokens = outputTokens
   }
 }
 
@@ -267,26 +305,8 @@ function warnOfUsage(call: Held, { trouble }: Plant): void {
   trouble.unread(supplier.id, modelId)
 }
 
-/** The supplier has worked and the record of it could not be stored: repeating would pay for it twice. */
-function refuseUnsettled(cause: unknown): never {
-  throw new GatewayError('supplier_settlement_unavailable', undefined, { retryable: false, cause })
-}
-
-function describeEnd(failure: GatewayError | CallerGone | undefined): {
-  readonly status: number
-  readonly code: string | undefined
-} {
-  if (failure === undefined) return { status: 200, code: undefined }
-  if (failure instanceof GatewayError) return { status: 200, code: failure.wireCode }
-  return { status: CALLER_LEFT, code: 'streaming_settlement_cancelled' }
-}
-
 /** The caller left before anything reached it. */
-export function recordLeaving(call: Held, plant: Plant): Promise<void> {
-  const outcome = {
-    ...describeEnd(new CallerGone()),
-    usage: undefined,
-    firstTokenMs: undefined,
-  }
-  return settle(call, outcome, price(call, undefined, plant), plant)
+export async function recordLeaving(call: Held, plant: Plant): Promise<void> {
+  const outcome = leavingOutcome(call)
+  await settle(call, outcome, price(call, outcome, plant), plant)
 }

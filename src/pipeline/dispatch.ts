@@ -5,11 +5,14 @@ import type { AnswerFacts } from '../dialects/dialect.ts'
 import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
-import { Lifeline } from '../upstream/lifeline.ts'
+import { CallerGone, Lifeline } from '../upstream/lifeline.ts'
 import type { Attempt } from '../suppliers/routes.ts'
 import type { Held, Plant, Try } from './call.ts'
 import { exhausted, refusal, scrub } from './refusal.ts'
+import { drain, isDrained } from './drain.ts'
 import { basicsOf, RelayStream } from './relay.ts'
+
+const PATIENCE_MS = 100
 
 export interface UnaryAnswer extends AnswerFacts {
   readonly bytes: Uint8Array
@@ -33,8 +36,12 @@ async function firstOf<Answer>(
   for (const [index, attempt] of call.attempts.entries()) {
     if (call.tries.length === plant.limits.attemptsMax) break
     if (failed !== undefined && isSameTrouble(failed, attempt)) continue
-    const attempted: Try = { attempt, price: call.prices[index]! }
+    checkPresence(call)
+    // Held in the last moment, when whatever was under way had just been cut.
+    plant.ledger.checkRunning()
+    const attempted: Try = { attempt, index, price: call.prices[index]! }
     call.tries.push(attempted)
+    if (call.tries.length > 1) plant.ledger.noteAttempt(call.operation, attempt.supplier.id)
     try {
       return await ask(attempt)
     } catch (thrown) {
@@ -46,6 +53,15 @@ async function firstOf<Answer>(
     }
   }
   throw exhausted(call)
+}
+
+/**
+ * Nobody is asked for a caller who has left, in the line for the money or while another was asked. To look costs
+ * too much of every call, so it is done only for who has waited.
+ */
+function checkPresence({ caller, heldAtMs, startedMs, tries }: Held): void {
+  const hasWaited = tries.length > 0 || heldAtMs - startedMs > PATIENCE_MS
+  if (hasWaited && caller.signal.aborted) throw new CallerGone()
 }
 
 /** Refusals that are about an account: the supplier's next account may fare better. */
@@ -64,8 +80,8 @@ async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<Una
     const response = await send(call, attempt, lifeline)
     if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
     const bytes = await readBody(response, plant.limits.answerBytesMax)
-    const { usage, hasUnreadUsage } = readFacts(bytes, attempt)
-    return { bytes: normalize(bytes, call, attempt), usage, hasUnreadUsage }
+    const facts = readFacts(bytes, attempt)
+    return { bytes: normalize(bytes, call, attempt), ...facts }
   } catch (thrown) {
     const failure = asFailure(thrown, lifeline.signal)
     // Whatever the supplier is still sending has no reader any more.
@@ -85,7 +101,7 @@ async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<Re
     if (response.body === null) throw new GatewayError('empty_stream')
     if (!isEventStream(response)) throw await notAStream(response, attempt, plant)
     lifeline.expect('content', attempt.timeouts.firstContentMs)
-    const stream = new RelayStream(call, response.body, lifeline, plant.limits)
+    const stream = new RelayStream(call, response.body, lifeline, plant)
     await stream.open()
     return stream
   } catch (thrown) {
@@ -96,15 +112,15 @@ async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<Re
   }
 }
 
-function openLifeline(call: Held, { clock, lifelines }: Plant): Lifeline {
-  const lifeline = new Lifeline(clock, call.caller, lifelines)
-  // Nobody else is asked for a caller who has gone meanwhile.
-  if (call.tries.length > 1) lifeline.listen()
+function openLifeline(call: Held, plant: Plant): Lifeline {
+  const lifeline = new Lifeline(plant.clock, call.caller, plant.lifelines)
+  if (isDrained(call, plant)) drain(lifeline, plant)
   return lifeline
 }
 
 function send(call: Held, attempt: Attempt, lifeline: Lifeline): Promise<Response> {
-  const body = attempt.dialect.relay.patch(call.body, call.facts, attempt.rewrite)
+  const { body: asked, facts, fit } = call
+  const body = attempt.dialect.relay.patch(asked, facts, attempt.rewrite, fit)
   return attempt.upstream.post(attempt.path, body, lifeline)
 }
 

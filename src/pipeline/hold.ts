@@ -1,9 +1,121 @@
-// Takes a place for the call and fixes its prices before anything is sent. They are never looked up
-// again, so a change in the middle of a call cannot touch its bill.
-import { priceAt } from '../ledger/price.ts'
+// Takes a place for the call and sets its money aside before anything is sent. What it may cost is fixed here,
+// with the prices that hold now: a change in the middle of a call cannot touch its bill.
+import type { KeyRecord } from '../core/key.ts'
+import { GatewayError } from '../core/problem.ts'
+import { Bound, type BoundTerms } from '../ledger/cost/bound.ts'
+import type { Uncounted } from '../ledger/cost/counter.ts'
+import { estimateUsage } from '../ledger/cost/estimate.ts'
+import { priceAt } from '../ledger/cost/price.ts'
+import type { HoldAsk } from '../ledger/ledger.ts'
 import type { Held, Planned, Plant } from './call.ts'
+import { termsOf, type CallTerms } from './terms.ts'
 
-export function hold(call: Planned, { gate, limits }: Plant): Held {
+/** Resolves when the hold is durable. */
+export async function hold(call: Planned, plant: Plant): Promise<Held> {
+  const { clock, gate, ledger, limits } = plant
+  const { load } = call.facts
+  // As it is now: its body may have taken its time, and the key may have been changed or revoked.
+  const key = plant.keyring.current(call.key)
   const prices = call.attempts.map(({ route }) => priceAt(route.prices, call.at))
-  return { ...call, prices, tries: [], slot: gate.enter(call.key.id, limits) }
+  const terms = termsOf(call.attempts, prices)
+  const bound = new Bound(load, terms.list)
+  if (key.budgetLimit !== undefined) checkBounded(call, key, bound, plant)
+  const slot = gate.enter(key.id, limits)
+  try {
+    const { operation, fit } = await ledger.hold(new Ask(call, plant, { key, terms, bound }))
+    return { ...call, prices, operation, bound, fit, tries: [], slot, heldAtMs: clock.elapsed() }
+  } catch (thrown) {
+    slot.leave()
+    throw thrown
+  }
+}
+
+interface AskParts {
+  readonly key: KeyRecord
+  readonly terms: CallTerms
+  readonly bound: Bound
+}
+
+/** What the ledger is asked for. Its methods are for calls that do not fit at once, which are few. */
+class Ask implements HoldAsk {
+  readonly key: KeyRecord
+  readonly requestId: string
+  readonly endpoint: string
+  readonly model: string
+  readonly stream: boolean
+  readonly terms: string
+  readonly inputTokens: number
+  readonly bound: Bound
+  readonly #call: Planned
+  readonly #plant: Plant
+  readonly #list: readonly BoundTerms[]
+
+  constructor(call: Planned, plant: Plant, { key, terms, bound }: AskParts) {
+    this.key = key
+    this.requestId = call.id
+    this.endpoint = call.path
+    this.model = call.facts.model
+    this.stream = call.facts.stream
+    this.terms = terms.text
+    this.inputTokens = likelyInput(call, bound)
+    this.bound = bound
+    this.#call = call
+    this.#plant = plant
+    this.#list = terms.list
+  }
+
+  tighten(isWorthwhile: (closest: Bound) => boolean): Promise<Bound | Uncounted> {
+    return tighten(this.#call, this.#list, isWorthwhile, this.#plant)
+  }
+
+  current(): KeyRecord {
+    return this.#plant.keyring.current(this.#call.key)
+  }
+}
+
+/** Should nobody see the end of the call. What is elsewhere may be anything, so there the bound is all that is known. */
+function likelyInput({ facts: { load } }: Planned, { inputTokens }: Bound): number {
+  return load.elsewhere === undefined ? estimateUsage(load, 0).inputTokens : inputTokens
+}
+
+/** Bytes bound the input from far above; counted, it may fit after all. */
+async function tighten(
+  { body, key, facts: { load } }: Planned,
+  terms: readonly BoundTerms[],
+  isWorthwhile: (closest: Bound) => boolean,
+  { counter }: Plant,
+): Promise<Bound | Uncounted> {
+  // Where input is free, and where no input at all would be too much, there is nothing to be found out.
+  const hasPrice = terms.some(({ price }) => price.input > 0 || price.longContext !== undefined)
+  if (!hasPrice || !isWorthwhile(new Bound(load, terms, 0))) return 'final'
+  const counted = await counter.count(body, load, terms[0]?.limits?.tokenizer, key.id)
+  return typeof counted === 'number' ? new Bound(load, terms, counted) : counted
+}
+
+/** A budget is hard only where the most that a call can cost is known before it leaves. */
+function checkBounded(
+  { attempts, facts: { load } }: Planned,
+  { fitsBudget }: KeyRecord,
+  bound: Bound,
+  { policy }: Plant,
+): void {
+  if (load.unbounded !== undefined && policy.unbounded === 'refuse')
+    throw new GatewayError(
+      'unsupported_parameter',
+      `What \`${load.unbounded}\` costs is not known before the call, and this key has a budget. Leave it out, or use a key without one.`,
+      { param: load.unbounded },
+    )
+  const isWindowKnown = attempts.every(({ route }) => route.limits?.contextWindow !== undefined)
+  if (load.elsewhere !== undefined && !isWindowKnown)
+    throw new GatewayError(
+      'unsupported_parameter',
+      `How long \`${load.elsewhere}\` is cannot be told, and this key has a budget. Send its content as text, or use a key without one.`,
+      { param: load.elsewhere },
+    )
+  if (!fitsBudget && bound.whole() === undefined)
+    throw new GatewayError(
+      'missing_fields',
+      'Nothing limits the output of this model, and this key has a hard budget. Send `max_tokens`.',
+      { param: 'max_tokens' },
+    )
 }

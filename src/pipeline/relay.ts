@@ -3,11 +3,13 @@
 import { advise, GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Basics, FrameKind, FrameNormalizer, StreamWatcher } from '../dialects/dialect.ts'
+import { isSpent } from '../ledger/cost/estimate.ts'
 import { asFailure } from '../upstream/client.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
 import { FrameTooLarge, SseSplitter, type FrameData, type FrameSink } from '../wire/sse.ts'
 import type { Attempt } from '../suppliers/routes.ts'
-import type { Held, Limits } from './call.ts'
+import type { Held, Plant } from './call.ts'
+import { isDrained } from './drain.ts'
 import { scrub } from './refusal.ts'
 
 /** How much of an answer without content is kept before the supplier is given up. */
@@ -39,6 +41,9 @@ export class RelayStream implements FrameSink {
   readonly #lifeline: Lifeline
   readonly #keepsUsage: boolean
   readonly #choices: number
+  /** The most output tokens that were held for; 0 where nothing bounds them. */
+  readonly #tokensMax: number
+  readonly #basics: Basics
   /** Bytes that are ready to go out. */
   readonly #ready: Uint8Array[] = []
   /** The run of passed events in the buffer at hand. */
@@ -47,24 +52,27 @@ export class RelayStream implements FrameSink {
   #to = 0
   #hasContent = false
   #isDone = false
+  #hasEnded = false
+  #isCutOff = false
   #failure: GatewayError | CallerGone | undefined
   #marker: Uint8Array | undefined
 
-  constructor(call: Held, body: ReadableStream<Uint8Array>, lifeline: Lifeline, limits: Limits) {
+  constructor(call: Held, body: ReadableStream<Uint8Array>, lifeline: Lifeline, plant: Plant) {
     this.#attempt = call.tries.at(-1)!.attempt
     this.#watcher = call.dialect.relay.watch()
     const { dialect, modelId, rewrite } = this.#attempt
+    this.#basics = basicsOf(call, modelId)
     this.#normalizer =
-      rewrite.normalize === true
-        ? dialect.relay.normalize?.frames(basicsOf(call, modelId))
-        : undefined
+      rewrite.normalize === true ? dialect.relay.normalize?.frames(this.#basics) : undefined
     this.#keepsUsage = call.facts.asksUsage
     this.#choices = call.facts.choices
-    this.#splitter = new SseSplitter(this, limits.frameBytesMax)
+    this.#tokensMax = call.fit.outputTokens
+    this.#splitter = new SseSplitter(this, plant.limits.frameBytesMax)
     this.#reader = body.getReader()
     this.#lifeline = lifeline
-    // Many clients hang up at the reason to stop; what the whole answer used comes right after it.
-    lifeline.lingerWhile(() => this.#isFinished() && this.#watcher.usage() === undefined)
+    // Many clients hang up at the reason to stop; what the whole answer used comes right after it, and what
+    // was told of it before may be anything.
+    if (!isDrained(call, plant)) lifeline.lingerWhile(() => !this.#hasEnded && this.#isFinished())
   }
 
   /** Reads up to the first content. Until then nothing was passed on, and another supplier may be asked. */
@@ -121,6 +129,26 @@ export class RelayStream implements FrameSink {
     return this.#watcher.hasUnreadUsage()
   }
 
+  /** What was told of the usage is the whole of it: every choice has stopped, and nothing was put out since. */
+  get isUsageWhole(): boolean {
+    return !this.#isCutOff && this.#isFinished() && this.#watcher.isUsageLast()
+  }
+
+  /** The supplier has closed it, by its marker or by its end: nothing more will be told. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** Bytes of text that came so far. */
+  get outputBytes(): number {
+    return this.#watcher.outputBytes()
+  }
+
+  /** Bytes of sound that came so far. */
+  get audioBytes(): number {
+    return this.#watcher.audioBytes()
+  }
+
   /** The caller has gone: ends the stream from this side, and the supplier's work with it. */
   leave(): void {
     if (!this.#isDone && this.#lifeline.leave()) this.#fail(new CallerGone())
@@ -136,10 +164,11 @@ export class RelayStream implements FrameSink {
       this.#end()
       return
     }
-    if (kind === 'content') this.#hasContent = true
-    if (kind === 'usage' && !this.#keepsUsage) return
-    // A supplier's own comments while it thinks would be taken for its answer having begun.
-    if (kind === 'void' && !this.#hasContent) return
+    if (kind === 'content') {
+      this.#hasContent = true
+      if (this.#isOverLimit()) return this.#cutOff()
+    }
+    if (!this.#isPassed(kind)) return
     if (this.#normalizer !== undefined && kind !== 'void') return this.#print(data)
     if (this.#buffer === buffer && this.#to === from) this.#to = to
     else {
@@ -148,6 +177,27 @@ export class RelayStream implements FrameSink {
       this.#from = from
       this.#to = to
     }
+  }
+
+  #isPassed(kind: FrameKind): boolean {
+    if (kind === 'usage') return this.#keepsUsage
+    // A supplier's own comments while it thinks would be taken for its answer having begun.
+    return kind !== 'void' || this.#hasContent
+  }
+
+  #isOverLimit(): boolean {
+    return this.#tokensMax > 0 && isSpent(this.#watcher.outputBytes(), this.#tokensMax)
+  }
+
+  /** The supplier goes on past the limit that it was given, and with this event past what was held. */
+  #cutOff(): void {
+    this.#isDone = true
+    this.#isCutOff = true
+    const open = this.#watcher.openChoices()
+    // Who stops with this very event has not been heard: it is not passed on.
+    const unstopped = open.length > 0 ? open : undefined
+    this.#marker = this.#attempt.dialect.relay.cutOff(this.#basics, unstopped)
+    this.#lifeline.abort(new Error('the output exceeds its limit'))
   }
 
   #print({ bytes, from, to }: FrameData): void {
@@ -207,6 +257,7 @@ export class RelayStream implements FrameSink {
 
   #end(): void {
     this.#isDone = true
+    this.#hasEnded = true
     if (this.#isFinished()) void this.#close()
     else this.#fail(this.#cut())
   }
@@ -234,6 +285,7 @@ export class RelayStream implements FrameSink {
 
   /** Lets the supplier end its side, so that the connection can be used again. */
   async #close(): Promise<void> {
+    this.#lifeline.lingerWhile(isNever)
     this.#lifeline.expect('end of the stream', CLOSING_MS)
     try {
       while (!(await this.#reader.read()).done);
@@ -257,6 +309,8 @@ export class RelayStream implements FrameSink {
     return this.#hasContent ? asInterruption(failure.problem) : failure.problem
   }
 }
+
+const isNever = (): boolean => false
 
 /** What an answer gets where its supplier has left it out. */
 export function basicsOf({ id, at }: Held, model: string): Basics {

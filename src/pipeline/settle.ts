@@ -1,41 +1,102 @@
-// Closes the books of one call, exactly once and whatever became of it: what it cost, and the one audit
-// row that tells of it, durable before the caller has the end of the answer.
-import type { AuditRow } from '../core/audit.ts'
-import { ZERO_USD, type NanoUsd } from '../core/money.ts'
+// Closes the books of one call, exactly once and whatever became of it: what it cost, and the one audit row that
+// tells of it and ends its operation, durable before the caller has the end of the answer.
+import type { AuditRow, CallDetails, Evidence, TryDetails } from '../core/audit.ts'
+import { toNanoUsd, ZERO_USD, type NanoUsd } from '../core/money.ts'
 import type { GatewayError } from '../core/problem.ts'
-import type { Usage } from '../core/usage.ts'
-import { costOf } from '../ledger/price.ts'
-import type { Held, Outcome, Plant } from './call.ts'
+import { costOf, OVERRUN_MAX } from '../ledger/cost/price.ts'
+import type { Held, Outcome, Plant, Try } from './call.ts'
 
 export interface Settled {
   readonly inputTokens: number
   readonly outputTokens: number
+  /** What the key pays. */
   readonly cost: NanoUsd
+  /** What the operator pays beyond it. */
+  readonly overrun: NanoUsd
   readonly latencyMs: number
 }
 
+/** What a caller is told of its books. */
+export type Settlement = 'settled' | 'estimated' | 'pending'
+
+const FREE: Pick<Settled, 'cost' | 'overrun'> = { cost: ZERO_USD, overrun: ZERO_USD }
+
 /** Prices what was used. Pure, so that headers can be made before the record is durable. */
-export function price(call: Held, usage: Usage | undefined, plant: Plant): Settled {
-  const last = call.tries.at(-1)
+export function price(call: Held, outcome: Outcome, plant: Plant): Settled {
+  const { usage } = outcome
   return {
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
-    cost: last === undefined ? ZERO_USD : costOf(usage, last.price),
+    ...shareCost(call, outcome, plant),
     latencyMs: Math.round(plant.clock.elapsed() - call.startedMs),
   }
 }
 
-/** Resolves when the call's row is durable. */
-export function settle(
+/** A key never pays more than was held for it, unless the operator wants it so; a guess is nobody's overrun. */
+function shareCost(
+  { tries, operation }: Held,
+  { usage, evidence }: Outcome,
+  { policy }: Plant,
+): Pick<Settled, 'cost' | 'overrun'> {
+  const last = tries.at(-1)
+  if (last === undefined || usage === undefined) return FREE
+  const { amount } = operation.hold
+  const actual = toNanoUsd(Math.min(costOf(usage, last.price), amount + OVERRUN_MAX))
+  if (actual <= amount) return { cost: actual, overrun: ZERO_USD }
+  if (evidence !== 'reported') return { cost: amount, overrun: ZERO_USD }
+  if (policy.overrun === 'charge') return { cost: actual, overrun: ZERO_USD }
+  return { cost: amount, overrun: toNanoUsd(actual - amount) }
+}
+
+/** Resolves when the call's row is durable, or when that is no longer worth waiting for. */
+export async function settle(
   call: Held,
   outcome: Outcome,
   settled: Settled,
   plant: Plant,
-): Promise<void> {
+): Promise<Settlement> {
   call.slot.leave()
+  noteOverrun(call, settled, plant)
+  const isDurable = await plant.ledger.end(call.operation, toRow(call, outcome, settled))
+  if (!isDurable) return 'pending'
+  return isEstimate(outcome.evidence) ? 'estimated' : 'settled'
+}
+
+/**
+ * Closes the books of a call that failed before any content reached its caller, or by a fault of our own. An
+ * attempt that did not fail by itself may have cost something.
+ */
+export function settleFailed(
+  call: Held,
+  error: GatewayError,
+  plant: Plant,
+  status = error.status,
+): Promise<Settlement> {
+  const last = call.tries.at(-1)
+  const outcome: Outcome = {
+    status,
+    code: error.wireCode,
+    evidence: last === undefined ? 'unsent' : (last.failure?.evidence ?? 'unknown'),
+    usage: undefined,
+    firstTokenMs: undefined,
+  }
+  return settle(call, outcome, price(call, outcome, plant), plant)
+}
+
+export function isEstimate(evidence: Evidence): boolean {
+  return evidence === 'broken' || evidence === 'counted' || evidence === 'crashed'
+}
+
+/** What a supplier has worked for is settled, also where that is free. */
+function isPaid(evidence: Evidence): boolean {
+  return evidence === 'reported' || isEstimate(evidence)
+}
+
+function toRow(call: Held, outcome: Outcome, settled: Settled): AuditRow {
   const last = call.tries.at(-1)?.attempt
-  const { usage } = outcome
-  const row: AuditRow = {
+  const { usage, evidence } = outcome
+  const { hold } = call.operation
+  return {
     at: call.at,
     requestId: call.id,
     accountId: call.key.accountId,
@@ -54,22 +115,83 @@ export function settle(
     code: outcome.code,
     stream: call.facts.stream,
     attempts: call.tries.length,
+    state: isPaid(evidence) ? 'settled' : 'voided',
+    evidence,
+    held: hold.amount,
+    hour: hold.hour,
+    overrun: settled.overrun,
+    heldMs: Math.round((call.heldAtMs - call.startedMs) * 1000) / 1000,
+    count: 1,
+    details: detailsOf(call, outcome),
   }
-  return plant.store.append([{ type: 'audit', row }])
 }
 
-/** Closes the books of a call that failed before any content reached its caller. */
-export function settleFailed(
-  call: Held,
-  error: GatewayError,
-  plant: Plant,
-  status = error.status,
-): Promise<void> {
-  const outcome = {
-    status,
-    code: error.wireCode,
-    usage: undefined,
-    firstTokenMs: undefined,
+/** Most calls simply go well, and then there is nothing to add. */
+function detailsOf(call: Held, outcome: Outcome): CallDetails | undefined {
+  const { usage, evidence } = outcome
+  const { tries, fit } = call
+  const hasFailed = tries.length > 1 || tries[0]?.failure !== undefined || evidence === 'unknown'
+  const hasParts =
+    usage !== undefined && usage.cachedTokens + usage.cacheWriteTokens + usage.reasoningTokens > 0
+  if (!hasFailed && !hasParts && fit.maxTokens === undefined) return undefined
+  return {
+    ...(hasFailed && { tries: tries.map((each) => describeTry(call, each, outcome)) }),
+    ...(fit.maxTokens !== undefined && { maxTokens: fit.maxTokens }),
+    ...(hasParts && {
+      cachedTokens: usage.cachedTokens,
+      cacheWriteTokens: usage.cacheWriteTokens,
+      reasoningTokens: usage.reasoningTokens,
+    }),
   }
-  return settle(call, outcome, price(call, undefined, plant), plant)
+}
+
+/** A supplier that was asked and gave nothing may still send a bill: that is the operator's to find out. */
+function describeTry(call: Held, { attempt, failure, index }: Try, outcome: Outcome): TryDetails {
+  const { id: supplier, region } = attempt.supplier
+  const evidence = failure?.evidence ?? outcome.evidence
+  return {
+    supplier,
+    region,
+    evidence,
+    ...(failure !== undefined && {
+      status: failure.problem.status,
+      code: failure.problem.wireCode,
+    }),
+    ...(failure === undefined && hasAnswered(outcome) && { status: 200 }),
+    ...(evidence === 'unknown' && { suspense: suspenseOf(call, index) }),
+  }
+}
+
+/** Whoever delivers something has accepted the call, also where the caller's own status is another. */
+function hasAnswered({ evidence, firstTokenMs }: Outcome): boolean {
+  return evidence === 'reported' || evidence === 'counted' || firstTokenMs !== undefined
+}
+
+function suspenseOf({ bound, fit, operation }: Held, index: number): NanoUsd {
+  const worst = bound.costAt(index, fit.outputTokens)
+  return toNanoUsd(Math.min(worst, operation.hold.amount))
+}
+
+function noteOverrun(
+  { id, tries, operation }: Held,
+  { cost, overrun }: Settled,
+  { log }: Plant,
+): void {
+  const { amount } = operation.hold
+  const beyond = cost + overrun - amount
+  if (overrun === 0 && beyond < OVERRUN_MAX) return
+  const extra = {
+    id,
+    supplier: tries.at(-1)?.attempt.supplier.id,
+    held_nano_usd: amount,
+    overrun_nano_usd: overrun,
+  }
+  if (beyond < OVERRUN_MAX)
+    log.note('warn', 'a call cost more than was held for it; the operator pays the rest', extra)
+  else
+    log.note(
+      'error',
+      'a supplier told a usage that is worth more than a million dollars beyond what was held; no more than that is in the books',
+      extra,
+    )
 }

@@ -10,6 +10,7 @@ import { ConfigSchema } from '../config/schema.ts'
 import { toPicoUsd } from '../core/money.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { configureSuppliers } from './configured.ts'
+import { limitsOf } from './models.ts'
 import type { Supplier } from './supplier.ts'
 
 const ROW: Omit<ModelRow, 'id' | 'suppliers'> = {
@@ -71,6 +72,12 @@ const GENERIC = { kind: 'openai-compatible', origin: 'http://gpu:8000/v1', allow
 const price = (input: number, output: number) => [
   { from: 0, price: { input: toPicoUsd(input), output: toPicoUsd(output) } },
 ]
+const LARGE = {
+  as: 'large-2026',
+  prices: price(1_000_000, 2_000_000),
+  ownedBy: 'maker',
+  limits: { contextWindow: 1000, outputCeiling: 100 },
+}
 
 describe('a supplier of a known kind', () => {
   it('is whole with a credential alone', () => {
@@ -92,8 +99,8 @@ describe('a supplier of a known kind', () => {
 
   it('serves the chat models that the catalogue lists for it', () => {
     expect([...configureOne(OPENAI).models]).toEqual([
-      ['large', { as: 'large-2026', prices: price(1_000_000, 2_000_000), ownedBy: 'maker' }],
-      ['small', { as: 'small', prices: price(1_000_000, 2_000_000), ownedBy: 'maker' }],
+      ['large', LARGE],
+      ['small', { ...LARGE, as: 'small' }],
     ] as never)
   })
 
@@ -161,8 +168,8 @@ describe('a supplier with models of its own', () => {
   it('knows a model as the catalogue does, but for what the file says', () => {
     const models = { large: null, small: { as: 'tiny', price: { input: 5, output: 6 } } }
     expect([...configureOne({ ...OPENAI, models }).models]).toEqual([
-      ['large', { as: 'large-2026', prices: price(1_000_000, 2_000_000), ownedBy: 'maker' }],
-      ['small', { as: 'tiny', prices: price(5_000_000, 6_000_000), ownedBy: 'maker' }],
+      ['large', LARGE],
+      ['small', { ...LARGE, as: 'tiny', prices: price(5_000_000, 6_000_000) }],
     ] as never)
   })
 
@@ -207,6 +214,45 @@ describe('a supplier with models of its own', () => {
     expect(supplier.timeouts).toEqual({ unaryMs: 60_000, firstByteMs: 500 })
     expect(supplier.models.get('large')?.timeouts).toEqual({ unaryMs: 900_000, idleMs: 3000 })
     expect(supplier.models.get('small')).not.toHaveProperty('timeouts')
+  })
+})
+
+describe('what bounds the cost of a model', () => {
+  const limitsIn = (supplier: object, models: object = {}): unknown =>
+    configureOne(supplier, models).models.get('large')?.limits
+
+  it('is what the catalogue knows where it knows the supplier', () => {
+    const limits = { contextWindow: 1000, outputCeiling: 100 }
+    expect(limitsIn(OPENAI)).toEqual(limits)
+    expect(limitsIn(AZURE)).toEqual(limits)
+  })
+
+  it('is what the file knows better', () => {
+    const large = { context_window: 500, output_ceiling: 50, image_tokens: 5 }
+    const limits = { contextWindow: 500, outputCeiling: 50, imageTokens: 5 }
+    expect(limitsIn(OPENAI, { large })).toEqual(limits)
+    expect(limitsIn({ ...OPENAI, models: { large: null } }, { large })).toEqual(limits)
+  })
+
+  it('is the window alone at a server that may put out more, unless the file says how much', () => {
+    const own = { ...GENERIC, models: { large: { price: 'free' } } }
+    expect(limitsIn(own)).toEqual({ contextWindow: 1000 })
+    expect(limitsIn(own, { large: { output_ceiling: 70, image_tokens: 9 } })).toEqual({
+      contextWindow: 1000,
+      outputCeiling: 70,
+      imageTokens: 9,
+    })
+  })
+
+  it('is more than the window where what is put out takes nothing of it', () => {
+    const [model] = assembleCatalogue([{ ...ROW, id: 'apart', outputApart: true, suppliers: {} }])
+    if (model === undefined) throw new Error('the assembly lost a row')
+    expect(limitsOf(model)).toEqual({ contextWindow: 1100, outputCeiling: 100 })
+  })
+
+  it('is unknown for a model of which nothing was said', () => {
+    const supplier = configureOne({ ...GENERIC, models: { own: { price: 'free' } } })
+    expect(supplier.models.get('own')).not.toHaveProperty('limits')
   })
 })
 

@@ -16,7 +16,7 @@ const unused = (): never => {
 const dialect: Dialect = {
   id: 'chat-for-tests',
   peek: unused,
-  relay: { patch: unused, watch: unused, read: unused },
+  relay: { patch: unused, watch: unused, cutOff: unused, read: unused },
   problem: { encode: unused, frame: unused, decode: unused },
 }
 
@@ -82,7 +82,7 @@ describe('discovery', () => {
     expect(blank.credential?.reveal()).toBe('second')
   })
 
-  it('serves exactly the chat models that name the kind, at the price of that kind', () => {
+  it('serves exactly the chat models that name the kind, at the price of that kind and with their limits', () => {
     const priced = { source: 'https://example.com/', date: '2026-01-01' }
     const row = {
       ownedBy: 'maker',
@@ -97,6 +97,8 @@ describe('discovery', () => {
         id: 'shared',
         kind: 'chat',
         outputCeiling: 100,
+        imageTokens: 765,
+        tokenizer: 'o200k',
         suppliers: {
           openai: 'shared-name',
           groq: { as: 'maker/shared', price: { input: '0.5', output: '0.75' }, priced },
@@ -119,6 +121,7 @@ describe('discovery', () => {
       as,
       prices: [{ from: 0, price: { input: toPicoUsd(input), output: toPicoUsd(output) } }],
       ownedBy: 'maker',
+      limits: { contextWindow: 1000, outputCeiling: 100, imageTokens: 765, tokenizer: 'o200k' },
     })
     expect(found.map((supplier) => [supplier.id, [...supplier.models]] as unknown)).toEqual([
       ['openai', [['shared', routeOf('shared-name', 1_000_000, 2_000_000)]]],

@@ -7,6 +7,7 @@ import { Secret } from '../core/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { checkOrigin } from '../upstream/address.ts'
 import type { Kind } from './kind.ts'
+import { limitsOf } from './models.ts'
 import { isSendable } from './sign.ts'
 import type { ModelRoute, Supplier } from './supplier.ts'
 
@@ -74,7 +75,12 @@ function findRoutes(
   for (const model of catalogue) {
     const route = model.suppliers.get(kind)
     if (route === undefined || model.kind !== 'chat') continue
-    routes.set(model.id, { as: route.as, prices: route.prices, ownedBy: model.ownedBy })
+    routes.set(model.id, {
+      as: route.as,
+      prices: route.prices,
+      ownedBy: model.ownedBy,
+      limits: limitsOf(model),
+    })
   }
   return routes
 }

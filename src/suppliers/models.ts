@@ -1,10 +1,11 @@
-// Which models a configured supplier serves, what they are called and cost there, and how long they may
-// take. A model without a price is not served: what nobody has priced would be given away.
+// Which models a configured supplier serves, what they are called and cost there, how much they hold and
+// how long they may take. A model without a price is not served: what nobody has priced would be given away.
 import type { CatalogueModel, CatalogueRoute } from '../catalog/model.ts'
 import { readPrice } from '../catalog/merge.ts'
 import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
 import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig, TimeoutsConfig } from '../config/schema.ts'
+import type { ModelLimits } from '../core/load.ts'
 import type { PriceList } from '../core/usage.ts'
 import type { Kind } from './kind.ts'
 import type { ModelRoute, Supplier, Timeouts } from './supplier.ts'
@@ -55,7 +56,13 @@ function listedRoute(
   route: CatalogueRoute,
 ): ModelRoute {
   const prices = route.regional.get(source.region) ?? route.prices
-  return { as: route.as, prices, ownedBy: model.ownedBy, ...timesOf(source, model.id, {}) }
+  return {
+    as: route.as,
+    prices,
+    ownedBy: model.ownedBy,
+    limits: limitsOf(model),
+    ...timesOf(source, model.id, {}),
+  }
 }
 
 function namedRoute(
@@ -74,7 +81,34 @@ function namedRoute(
     as: entry.as ?? route?.as ?? id,
     prices: pricesOf(source, id, entry, model),
     ownedBy: model?.ownedBy ?? source.id,
+    ...(model !== undefined && {
+      limits: limitsOf(model, route === undefined ? habitsOf(source, id) : model),
+    }),
     ...timesOf(source, id, entry),
+  }
+}
+
+type Habits = Pick<CatalogueModel, 'outputCeiling' | 'imageTokens'>
+
+/**
+ * Of a supplier that the catalogue does not know for the model: a window belongs to the model wherever it
+ * runs, but how much is put out and what an image counts for is up to whoever runs it.
+ */
+function habitsOf({ models }: RouteSource, id: string): Habits {
+  const { output_ceiling: outputCeiling, image_tokens: imageTokens } = models[id] ?? {}
+  return { outputCeiling, imageTokens }
+}
+
+/** What bounds the cost of a call to a model. */
+export function limitsOf(model: CatalogueModel, habits: Habits = model): ModelLimits {
+  const { contextWindow, outputApart, tokenizer } = model
+  const { outputCeiling, imageTokens } = habits
+  const apart = outputApart ? (model.outputCeiling ?? 0) : 0
+  return {
+    ...(contextWindow !== undefined && { contextWindow: contextWindow + apart }),
+    ...(outputCeiling !== undefined && { outputCeiling }),
+    ...(imageTokens !== undefined && { imageTokens }),
+    ...(tokenizer !== undefined && { tokenizer }),
   }
 }
 

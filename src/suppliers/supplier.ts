@@ -1,6 +1,7 @@
 // The contract of a supplier: data, not code. An address, a signature, the dialects it speaks and
 // where, its region, and what each model is called and costs there. One with several credentials is
 // listed once for each: whoever is asked next is then a matter of order alone.
+import type { ModelLimits } from '../core/load.ts'
 import type { Secret } from '../core/secret.ts'
 import type { PriceList } from '../core/usage.ts'
 import type { Dialect, Quirks } from '../dialects/dialect.ts'
@@ -26,6 +27,8 @@ export interface ModelRoute {
   readonly prices: PriceList
   /** Who made the model, for the model listing. */
   readonly ownedBy: string
+  /** How much it takes and gives; absent where nobody knows. */
+  readonly limits?: ModelLimits
   readonly timeouts?: Partial<Timeouts>
 }
 

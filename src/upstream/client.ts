@@ -2,7 +2,7 @@
 // handled here: its own timeout is off, redirects are never followed, every supplier has its own pool, and
 // names are called by addresses that were checked.
 import { GatewayError } from '../core/problem.ts'
-import { AttemptFailure, type Evidence } from './failure.ts'
+import { AttemptFailure, type FailureEvidence } from './failure.ts'
 import { CallerGone, type Lifeline } from './lifeline.ts'
 import type { Pin } from './pin.ts'
 
@@ -144,7 +144,7 @@ export function asFailure(thrown: unknown, signal: AbortSignal): AttemptFailure 
   return new AttemptFailure(problem, evidenceOf(code))
 }
 
-function evidenceOf(code: string): Evidence {
+function evidenceOf(code: string): FailureEvidence {
   return UNSENT.has(code) || CERTIFICATE.test(code) ? 'unsent' : 'unknown'
 }
 

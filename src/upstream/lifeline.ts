@@ -62,6 +62,8 @@ export class Lifeline implements Ticker {
   #isKept = false
   #isLingering = false
   #isWorthwhile: (() => boolean) | undefined
+  #lingerMs = LINGER_MS
+  #onRelease: (() => void) | undefined
 
   /** `living` lists every attempt under way; this one is in it until it is released. */
   constructor(clock: Clock, caller: CallerLine, living: Chain<Lifeline>) {
@@ -89,11 +91,12 @@ export class Lifeline implements Ticker {
     return this.#controller.signal
   }
 
-  /** From now on, what is waited for must come within `limitMs`. */
+  /** From now on, what is waited for must come within `limitMs`. Who lingers gets no more time than it has. */
   expect(waitingFor: string, limitMs: number): void {
+    const deadline = this.#clock.elapsed() + limitMs
     this.#waitingFor = waitingFor
     this.#limitMs = limitMs
-    this.#deadline = this.#clock.elapsed() + limitMs
+    this.#deadline = this.#isLingering ? Math.min(this.#deadline, deadline) : deadline
     this.#isRenewed = false
   }
 
@@ -121,17 +124,24 @@ export class Lifeline implements Ticker {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
     if (this.#left !== undefined) this.#left.onabort = null
     if (!this.#controller.signal.aborted && spare.length < SPARE_MAX) spare.push(this.#controller)
+    this.#onRelease?.()
   }
 
-  /** While this holds, there is something left to hear that is worth a moment after the caller has gone. */
-  lingerWhile(isWorthwhile: () => boolean): void {
+  /** Told once, when the attempt is over. */
+  onRelease(listener: () => void): void {
+    this.#onRelease = listener
+  }
+
+  /** While this holds, there is something left to hear that is worth some time after the caller has gone. */
+  lingerWhile(isWorthwhile: () => boolean, lingerMs = LINGER_MS): void {
     this.#isWorthwhile = isWorthwhile
+    this.#lingerMs = lingerMs
   }
 
   /** The caller has gone. True when that ends the attempt, false while it lingers. */
   leave(): boolean {
     if (this.#isWorthwhile?.() !== true) this.abort(new CallerGone())
-    else if (!this.#isLingering) this.expect('usage', LINGER_MS)
+    else if (!this.#isLingering) this.expect('usage', this.#lingerMs)
     this.#isLingering = !this.signal.aborted
     return !this.#isLingering
   }
@@ -139,8 +149,12 @@ export class Lifeline implements Ticker {
   /** Of the clock. */
   tick(): void {
     // Short calls, which are most, never come here and are spared the work.
-    if (!this.#isKept) this.#caller.keepOpen()
-    this.#isKept = true
+    if (!this.#isKept) {
+      this.#caller.keepOpen()
+      this.#isKept = true
+      this.listen()
+    }
+    if (this.#isReleased) return
     const now = this.#clock.elapsed()
     if (this.#isRenewed) this.#deadline = now + this.#limitMs
     this.#isRenewed = false

@@ -1,57 +1,33 @@
-// The part of the store's contract that is about the audit: sums, lists and filters.
+// The part of the store's contract that is about the audit: lists and filters.
 import { beforeEach, describe, expect, it } from 'bun:test'
-import type { AuditRow } from '../../src/core/audit.ts'
+import type { AuditRow, CallDetails } from '../../src/core/audit.ts'
 import { toNanoUsd } from '../../src/core/money.ts'
 import type { AuditFilter, Store } from '../../src/store/store.ts'
-import { asRecord, LARGEST, NOW, readAll, requestIdAt, sampleRow } from './samples.ts'
+import {
+  asCall,
+  asHold,
+  asRecord,
+  endOf,
+  LARGEST,
+  NOW,
+  readAll,
+  requestIdAt,
+  sampleHold,
+  sampleRow,
+} from './samples.ts'
+
+const FULL_DETAILS: CallDetails = {
+  tries: [
+    { supplier: 'one', region: 'EU', evidence: 'unknown', status: 502, suspense: toNanoUsd(7) },
+    { supplier: 'two', region: 'US', evidence: 'reported' },
+  ],
+  maxTokens: 64,
+  cachedTokens: 3,
+  resolved: { by: 'key_root', reason: 'seen on the bill, "paid"\n\ud800' },
+}
 
 /** `store` is the one of the test that runs. */
 export function describeAudit(store: () => Store): void {
-  const appendCosts = (costs: readonly number[], change: Partial<AuditRow> = {}): Promise<void> =>
-    store().append(costs.map((cost) => asRecord(sampleRow({ ...change, cost: toNanoUsd(cost) }))))
-
-  describe('spent', () => {
-    it('is nothing for a key without calls', async () => {
-      const spent = await store().audit.spent('key_none', 0, NOW * 2)
-      expect(spent).toStrictEqual({ cost: toNanoUsd(0), oldestAt: undefined })
-    })
-
-    it('adds exactly where dollars as fractions drift', async () => {
-      // A tenth of a dollar, ten times, is 0.9999999999999999 dollars as a fraction.
-      await appendCosts(Array.from({ length: 10 }, () => 100_000_000))
-      await appendCosts([1, 7, 999_999_999_999_999], { keyId: 'key_b' })
-      expect((await store().audit.spent('key_a', 0, NOW + 1)).cost).toBe(toNanoUsd(1_000_000_000))
-      expect((await store().audit.spent('key_b', 0, NOW + 1)).cost).toBe(
-        toNanoUsd(1_000_000_000_000_007),
-      )
-    })
-
-    it('counts from its start and up to but not including its end', async () => {
-      await appendCosts([1], { at: NOW - 1 })
-      await appendCosts([10], { at: NOW })
-      await appendCosts([100], { at: NOW + 9 })
-      await appendCosts([1000], { at: NOW + 10 })
-      const spent = await store().audit.spent('key_a', NOW, NOW + 10)
-      expect(spent).toStrictEqual({ cost: toNanoUsd(110), oldestAt: NOW })
-    })
-
-    it('is as old as the first call that cost anything', async () => {
-      await appendCosts([0], { at: NOW - 20 })
-      expect((await store().audit.spent('key_a', 0, NOW)).oldestAt).toBeUndefined()
-      await appendCosts([5], { at: NOW - 5 })
-      await appendCosts([5], { at: NOW - 10 })
-      expect((await store().audit.spent('key_a', 0, NOW)).oldestAt).toBe(NOW - 10)
-    })
-
-    it('holds amounts up to the largest exact one, and tells no rounded one beyond', async () => {
-      await appendCosts([Number.MAX_SAFE_INTEGER - 1])
-      await appendCosts([1])
-      expect((await store().audit.spent('key_a', 0, NOW + 1)).cost).toBe(LARGEST)
-      await appendCosts([1])
-      expect(store().audit.spent('key_a', 0, NOW + 1)).rejects.toThrow(RangeError)
-    })
-  })
-
   describe('audit rows', () => {
     it('keep what is absent absent', async () => {
       const bare = sampleRow({
@@ -65,18 +41,29 @@ export function describeAudit(store: () => Store): void {
         stream: false,
         attempts: 0,
       })
-      const full = sampleRow({
-        at: NOW - 1,
-        projectId: 'prj_a',
-        inputTokens: 0,
-        outputTokens: Number.MAX_SAFE_INTEGER,
-        cost: LARGEST,
-        latencyMs: 0.25,
-        firstTokenMs: 0,
-      })
-      await store().append([asRecord(full), asRecord(bare)])
+      const call = asCall(
+        sampleRow({
+          at: NOW - 1,
+          projectId: 'prj_a',
+          inputTokens: 0,
+          outputTokens: Number.MAX_SAFE_INTEGER,
+          cost: LARGEST,
+          latencyMs: 0.25,
+          firstTokenMs: 0,
+          count: 7,
+          details: FULL_DETAILS,
+        }),
+      )
+      await store().append([...call, asRecord(bare)])
       const page = await store().audit.list('acc_a', { limit: 2, cursor: undefined })
-      expect(page.items).toStrictEqual([bare, full])
+      expect(page.items).toStrictEqual([bare, call[1].row])
+    })
+
+    it('tell what was left to the operator', async () => {
+      const hold = sampleHold()
+      const row = endOf(hold, { cost: hold.amount, overrun: toNanoUsd(5), evidence: 'broken' })
+      await store().append([asHold(hold), asRecord(row)])
+      expect(await store().audit.find('acc_a', row.requestId)).toStrictEqual(row)
     })
 
     it('are listed by key, newest first, over pages without gap or double', async () => {
@@ -84,8 +71,8 @@ export function describeAudit(store: () => Store): void {
         sampleRow({
           at: NOW + Math.floor(index / 8),
           keyId: index % 2 ? 'key_a' : 'key_b',
-          // Falling costs, so that an order by anything but time and arrival shows.
-          cost: toNanoUsd(1000 - index),
+          // Falling figures, so that an order by anything but time and arrival shows.
+          inputTokens: 1000 - index,
         }),
       )
       await store().append(rows.map(asRecord))
@@ -158,7 +145,7 @@ export function describeAudit(store: () => Store): void {
         status: index & 4 ? 200 : 429,
         code: index & 8 ? 'rate_limit_exceeded' : undefined,
       }),
-    )
+    ).map((row, index) => (index & 16 ? asCall(row)[1].row : row))
 
     const expectOnly = async (
       filter: AuditFilter,
@@ -173,8 +160,13 @@ export function describeAudit(store: () => Store): void {
     }
 
     beforeEach(async () => {
-      const foreign = rows.map((row) => ({ ...row, accountId: 'acc_b', keyId: 'key_c' }))
-      await store().append([...rows, ...foreign].map(asRecord))
+      const foreign = rows.map((row) =>
+        sampleRow({ at: row.at, requestId: row.requestId, accountId: 'acc_b', keyId: 'key_c' }),
+      )
+      const recorded = rows.flatMap((row) =>
+        row.state === 'settled' ? asCall(row) : asRecord(row),
+      )
+      await store().append([...recorded, ...foreign.map(asRecord)])
     })
 
     it.each<readonly [string, AuditFilter, (row: AuditRow) => boolean]>([
@@ -184,6 +176,7 @@ export function describeAudit(store: () => Store): void {
       ['region, in any case', { region: 'eu' }, (row) => row.region === 'EU'],
       ['status of success', { status: 200 }, (row) => row.status === 200],
       ['status of failure', { status: 429 }, (row) => row.status === 429],
+      ['state', { state: 'settled' }, (row) => row.state === 'settled'],
       ['code', { code: 'rate_limit_exceeded' }, (row) => row.code !== undefined],
       ['start', { from: NOW + 100_000 }, (row) => row.at >= NOW + 100_000],
       ['end', { to: NOW + 100_000 }, (row) => row.at < NOW + 100_000],
@@ -208,6 +201,10 @@ export function describeAudit(store: () => Store): void {
           isWithin(row) && row.code !== undefined && row.status === 200 && row.region === 'US',
       )
       await expectOnly(
+        { ...period, keyId: 'key_a', state: 'refused' },
+        (row) => isWithin(row) && row.keyId === 'key_a' && row.state === 'refused',
+      )
+      await expectOnly(
         { ...period, model: "o'ther", region: 'EU' },
         (row) => isWithin(row) && row.model === "o'ther" && row.region === 'EU',
       )
@@ -216,6 +213,7 @@ export function describeAudit(store: () => Store): void {
     it.each<readonly [string, AuditFilter]>([
       ['a key of another account', { keyId: 'key_c' }],
       ['a pattern', { model: '%' }],
+      ['a state that none has', { state: 'voided' }],
       ['an empty period', { from: NOW + 10_000, to: NOW + 10_000 }],
       ['a request of another key', { requestId: rows[77]!.requestId, keyId: 'key_b' }],
       ['a request of another time', { requestId: rows[77]!.requestId, to: NOW }],

@@ -1,11 +1,13 @@
 // What stores are tested with: a key, a call, and the moments and amounts that all of it agrees on.
-import type { AuditRow } from '../../src/core/audit.ts'
+import type { AuditRow, CallDetails } from '../../src/core/audit.ts'
 import { createKeyId, createRequestId, hashSecret } from '../../src/core/ids.ts'
 import type { KeyRecord, KeySettings } from '../../src/core/key.ts'
-import { toNanoUsd } from '../../src/core/money.ts'
-import type { Page, StoreRecord } from '../../src/store/store.ts'
+import { toNanoUsd, ZERO_USD } from '../../src/core/money.ts'
+import type { HoldRecord, LedgerRecord, NoteKind } from '../../src/core/record.ts'
+import type { Page } from '../../src/store/store.ts'
 
 export const NOW = Date.UTC(2026, 0, 15, 12)
+export const HOUR = NOW / 3_600_000
 export const LARGEST = toNanoUsd(Number.MAX_SAFE_INTEGER)
 
 export const BARE_SETTINGS: KeySettings = {
@@ -14,6 +16,7 @@ export const BARE_SETTINGS: KeySettings = {
   allowedRegions: undefined,
   budgetLimit: undefined,
   budgetPeriod: undefined,
+  fitsBudget: true,
   rateLimitRpm: undefined,
   metadata: {},
   expiresAt: undefined,
@@ -34,6 +37,7 @@ export function sampleKey(accountId: string, change: Partial<KeyRecord> = {}): K
   }
 }
 
+/** A row that no hold belongs to, whatever it says: what stores keep of it is the same. */
 export function sampleRow(change: Partial<AuditRow> = {}): AuditRow {
   return {
     at: NOW,
@@ -47,15 +51,88 @@ export function sampleRow(change: Partial<AuditRow> = {}): AuditRow {
     region: 'EU',
     inputTokens: 12,
     outputTokens: 34,
-    cost: toNanoUsd(0),
+    cost: ZERO_USD,
     latencyMs: 1234,
     firstTokenMs: 56,
     status: 200,
     code: undefined,
     stream: true,
     attempts: 1,
+    state: 'refused',
+    evidence: undefined,
+    held: undefined,
+    hour: undefined,
+    overrun: ZERO_USD,
+    heldMs: undefined,
+    count: 1,
+    details: undefined,
     ...change,
   }
+}
+
+export const TERMS = JSON.stringify([
+  { supplier: 'a-supplier', region: 'EU', model: 'a-model', price: { input: 1000, output: 2000 } },
+])
+
+export function sampleHold(change: Partial<HoldRecord> = {}): HoldRecord {
+  const { at = NOW } = change
+  return {
+    at,
+    hour: Math.floor(at / 3_600_000),
+    requestId: createRequestId(),
+    accountId: 'acc_a',
+    projectId: undefined,
+    keyId: 'key_a',
+    endpoint: '/v1/chat/completions',
+    model: 'a-model',
+    stream: true,
+    amount: toNanoUsd(1_000_000),
+    limit: undefined,
+    period: undefined,
+    inputTokens: 12,
+    maxTokens: 4096,
+    terms: TERMS,
+    ...change,
+  }
+}
+
+/** The row that ends what was held. */
+export function endOf(hold: HoldRecord, change: Partial<AuditRow> = {}): AuditRow {
+  return sampleRow({
+    at: hold.at,
+    requestId: hold.requestId,
+    accountId: hold.accountId,
+    projectId: hold.projectId,
+    keyId: hold.keyId,
+    state: 'settled',
+    evidence: 'reported',
+    held: hold.amount,
+    hour: hold.hour,
+    heldMs: 1.5,
+    ...change,
+  })
+}
+
+type Call = readonly [hold: LedgerRecord, end: Extract<LedgerRecord, { type: 'audit' }>]
+
+/** What was held for a call with this row, and the row as its end. */
+export function asCall(row: AuditRow): Call {
+  const { at, requestId, accountId, projectId, keyId, endpoint, model, stream, cost } = row
+  const owner = { requestId, accountId, projectId, keyId }
+  const hold = sampleHold({ at, ...owner, endpoint, model, stream, amount: cost })
+  const { state, evidence, held, hour, heldMs } = endOf(hold)
+  return [asHold(hold), { type: 'audit', row: { ...row, state, evidence, held, hour, heldMs } }]
+}
+
+/** A call of this cost, held and ended. */
+export function sampleCall(
+  cost: number,
+  hold: Partial<HoldRecord> = {},
+  details?: CallDetails,
+): Call {
+  const held = sampleHold(hold)
+  const row = endOf(held, { cost: toNanoUsd(cost), details })
+  return [asHold(held), { type: 'audit', row }]
 }
 
 /** The id of a call that arrived at this time. */
@@ -63,8 +140,21 @@ export function requestIdAt(at: number): string {
   return `req_${at.toString(16).padStart(12, '0')}${createRequestId().slice(16)}`
 }
 
-export function asRecord(row: AuditRow): StoreRecord {
+export function asRecord(row: AuditRow): LedgerRecord {
   return { type: 'audit', row }
+}
+
+export function asHold(hold: HoldRecord): LedgerRecord {
+  return { type: 'hold', hold }
+}
+
+export function asNote(kind: NoteKind, requestId: string | undefined, body: object): LedgerRecord {
+  return { type: 'note', note: { at: NOW, kind, requestId, body: JSON.stringify(body) } }
+}
+
+/** A note of no call, whose time is all that matters. */
+export function noteAt(at: number): LedgerRecord {
+  return { type: 'note', note: { at, kind: 'resumed', requestId: undefined, body: '{}' } }
 }
 
 /** All pages of a list. */

@@ -5,9 +5,11 @@ import type { KeyRecord, KeySettings } from '../../src/core/key.ts'
 import { toNanoUsd } from '../../src/core/money.ts'
 import type { Store } from '../../src/store/store.ts'
 import { describeAudit } from './audit.ts'
+import { describeLedger } from './ledger.ts'
 import { asRecord, BARE_SETTINGS, LARGEST, NOW, readAll, sampleKey, sampleRow } from './samples.ts'
 
 export interface OpenedStore {
+  /** With a clock that stands at `NOW`. */
   readonly store: Store
   /** Closes the store and opens it again over the same data. */
   reopen(): Promise<Store>
@@ -20,6 +22,7 @@ const FULL_SETTINGS: KeySettings = {
   allowedRegions: [],
   budgetLimit: LARGEST,
   budgetPeriod: 'rolling',
+  fitsBudget: false,
   rateLimitRpm: 60,
   metadata: { team: 'söarch', empty: '', '': 'nameless' },
   expiresAt: NOW + 86_400_000,
@@ -49,7 +52,8 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     it('has an account from the start and keeps it', async () => {
       expect(accountId).toMatch(/^acc_[\w-]{16,}$/)
       expect((await store.load()).keys).toEqual([])
-      expect(await (await opened.reopen()).load()).toEqual({ accountId, keys: [] })
+      const ledger = { at: 0, spent: [], open: [] }
+      expect(await (await opened.reopen()).load()).toEqual({ accountId, keys: [], ledger })
     })
 
     it('answers any number of pings, and whoever reads beside them', async () => {
@@ -274,6 +278,12 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     })
 
     describeAudit(() => store)
+    describeLedger({
+      store: () => store,
+      async reopen() {
+        store = await opened.reopen()
+      },
+    })
 
     it('closes twice and refuses reads afterwards', async () => {
       const read = (): Promise<unknown> => store.keys.find(accountId, 'key_none')

@@ -10,6 +10,8 @@ import { toPicoUsd } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { openaiChat } from '../../src/dialects/openai-chat/index.ts'
 import type { Supplier } from '../../src/suppliers/supplier.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import type { FakeClock } from './clock.ts'
 import { findSecrets, ROOT_CANARY, SUPPLIER_CANARY } from './canary.ts'
 
 export const ROOT_KEY = ROOT_CANARY
@@ -65,6 +67,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const hasFile = options.config !== undefined
   const settings = hasFile ? await read() : defaultSettings(environment)
   const app = await startApp({ ...options, settings, ...(hasFile ? { readSettings: read } : {}) })
+  if (isFakeClock(options.clock)) options.clock.settle()
   const secrets = [ROOT_CANARY, SUPPLIER_CANARY]
   const call = (method: string, path: string, body: unknown, init: RequestInit = {}) =>
     fetch(app.url + path, {
@@ -100,6 +103,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+function isFakeClock(clock: Clock | undefined): clock is FakeClock {
+  return clock !== undefined && 'settle' in clock
 }
 
 export function readAudit(folder: string): readonly AuditLine[] {

@@ -14,6 +14,11 @@ const OVERVIEW: Provenance = {
 
 const ALL: readonly Capability[] = ['tools', 'images', 'json', 'reasoning']
 
+// What one image counts for at most: 1,568 patches, or 4,784 from opus-4.7 on
+// (https://platform.claude.com/docs/en/build-with-claude/vision, seen 2026-10), and some more by measurement.
+const IMAGE_TOKENS = 1700
+const SHARP_IMAGE_TOKENS = 4900
+
 /** At the maker; inference in the US alone costs a tenth more for the models from 4.6 on. */
 function maker(as: string): RouteRow {
   return { as, uplift: { US: 10 } }
@@ -26,6 +31,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 128_000,
+    imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '10.00', cachedInput: '0.25', cacheWrite: '12.50', output: '50.00' },
     priced: PRICING,
@@ -37,6 +43,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 128_000,
+    imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '4.00', cachedInput: '0.20', cacheWrite: '5.00', output: '20.00' },
     priced: PRICING,
@@ -48,6 +55,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 128_000,
+    imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '5.00', cachedInput: '0.50', cacheWrite: '6.25', output: '25.00' },
     priced: PRICING,
@@ -59,6 +67,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 128_000,
+    imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '5.00', cachedInput: '0.50', cacheWrite: '6.25', output: '25.00' },
     priced: PRICING,
@@ -70,6 +79,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 128_000,
+    imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '2.00', cachedInput: '0.10', cacheWrite: '2.50', output: '10.00' },
     priced: OVERVIEW,
@@ -81,6 +91,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 128_000,
+    imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '2.00', cachedInput: '0.20', cacheWrite: '2.50', output: '10.00' },
     priced: PRICING,
@@ -92,6 +103,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 64_000,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '3.00', cachedInput: '0.30', cacheWrite: '3.75', output: '15.00' },
     priced: PRICING,
@@ -103,6 +115,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_000_000,
     outputCeiling: 128_000,
+    imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
     price: {
       input: '0.10',
@@ -126,6 +139,7 @@ export const anthropicModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 200_000,
     outputCeiling: 64_000,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '1.00', cachedInput: '0.10', cacheWrite: '1.25', output: '5.00' },
     priced: PRICING,

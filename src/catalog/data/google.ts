@@ -8,6 +8,11 @@ const OCTOBER: Provenance = { source: PRICING, date: '2026-10-07' }
 
 const ALL: readonly Capability[] = ['tools', 'images', 'audio', 'json', 'reasoning']
 
+// What one image counts for at most from gemini-3 on, at its highest resolution
+// (https://ai.google.dev/gemini-api/docs/media-resolution, seen 2026-10). Models before cut an image into
+// tiles, and no page says how many there can be.
+const IMAGE_TOKENS = 2240
+
 export const googleModels: readonly ModelRow[] = [
   {
     id: 'gemini-4-argon',
@@ -33,6 +38,8 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: [
       { input: '0.75', cachedInput: '0.075', output: '3.75' },
@@ -47,6 +54,8 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '1.50', cachedInput: '0.15', output: '9.00' },
     priced: OCTOBER,
@@ -58,6 +67,8 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '0.30', cachedInput: '0.03', output: '2.50' },
     priced: OCTOBER,
@@ -69,6 +80,8 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: {
       input: '2.00',
@@ -85,6 +98,8 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '0.25', cachedInput: '0.025', audioInput: '0.50', output: '1.50' },
     priced: EARLY_OCTOBER,
@@ -96,6 +111,8 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
+    imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
     price: { input: '0.50', cachedInput: '0.05', audioInput: '1.00', output: '3.00' },
     priced: EARLY_OCTOBER,
@@ -107,6 +124,7 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
     capabilities: ALL,
     price: {
       input: '1.25',
@@ -123,6 +141,7 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
     capabilities: ALL,
     price: { input: '0.30', cachedInput: '0.03', audioInput: '1.00', output: '2.50' },
     priced: EARLY_OCTOBER,
@@ -134,6 +153,7 @@ export const googleModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_048_576,
     outputCeiling: 65_536,
+    outputApart: true,
     capabilities: ALL,
     price: { input: '0.10', cachedInput: '0.01', audioInput: '0.30', output: '0.40' },
     priced: EARLY_OCTOBER,

@@ -1,5 +1,6 @@
 // Chat models of this maker and their prices, as published. A row is a dated reading of a page: whoever
-// changes a figure changes the date with it, and a figure that no page shows stays out.
+// changes a figure changes the date with it, and a figure that no page shows stays out. So does a vocabulary:
+// that of the models up to gpt-5.6 is public (github.com/openai/tiktoken), that of gpt-6 is not.
 import type { Capability, LongContext, ModelRow, Provenance } from '../model.ts'
 import { azure, regional } from '../regional.ts'
 
@@ -12,6 +13,18 @@ const PLAIN: readonly Capability[] = ['tools', 'images', 'json']
 // On the chat-completions interface the models from gpt-5.6 on call tools only with reasoning switched
 // off, or not at all (gpt-6-astra, gpt-6.1): there they want the native one.
 const REASONING: readonly Capability[] = ['tools', 'images', 'json', 'reasoning']
+
+// What one image counts for at most, by https://developers.openai.com/api/docs/guides/images-vision (seen
+// 2026-10). Where its figures have changed the higher ones stand; gpt-6 and 6.1 but for astra are not on it.
+
+/** Scaled to 2048 by 768 pixels, an image has eight tiles at most. */
+function tiles(base: number, tile: number): number {
+  return base + 8 * tile
+}
+
+function patches(most: number, multiplier: number): number {
+  return Math.ceil(most * multiplier)
+}
 
 /** The rates beyond the one length from which all of these models cost more. */
 function long(rates: Omit<LongContext, 'above'>): LongContext {
@@ -67,6 +80,7 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
+    imageTokens: patches(30_000, 1.2),
     capabilities: REASONING,
     price: {
       input: '10.00',
@@ -133,6 +147,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
+    imageTokens: patches(30_000, 1.2),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: {
       input: '2.00',
@@ -155,6 +171,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
+    imageTokens: patches(30_000, 1.2),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: {
       input: '0.20',
@@ -172,6 +190,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
+    imageTokens: patches(10_000, 1.2),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: {
       input: '5.00',
@@ -192,6 +212,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
+    imageTokens: patches(10_000, 1.2),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: {
       input: '2.50',
@@ -212,6 +234,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 400_000,
     outputCeiling: 128_000,
+    imageTokens: patches(10_000, 1.62),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '0.75', cachedInput: '0.075', output: '4.50' },
     priced: PRICING,
@@ -227,6 +251,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 400_000,
     outputCeiling: 128_000,
+    imageTokens: patches(10_000, 2.46),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '0.20', cachedInput: '0.02', output: '1.25' },
     priced: PRICING,
@@ -242,6 +268,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 400_000,
     outputCeiling: 128_000,
+    imageTokens: patches(1536, 1.2),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '1.75', cachedInput: '0.175', output: '14.00' },
     priced: PRICING,
@@ -253,6 +281,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 400_000,
     outputCeiling: 128_000,
+    imageTokens: tiles(70, 140),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '1.25', cachedInput: '0.125', output: '10.00' },
     priced: PRICING,
@@ -266,6 +296,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 400_000,
     outputCeiling: 128_000,
+    imageTokens: tiles(70, 140),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '1.25', cachedInput: '0.125', output: '10.00' },
     priced: PRICING,
@@ -277,6 +309,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 400_000,
     outputCeiling: 128_000,
+    imageTokens: patches(1536, 1.62),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '0.25', cachedInput: '0.025', output: '2.00' },
     priced: PRICING,
@@ -292,6 +326,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 400_000,
     outputCeiling: 128_000,
+    imageTokens: patches(1536, 2.46),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '0.05', cachedInput: '0.005', output: '0.40' },
     priced: PRICING,
@@ -303,6 +339,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 200_000,
     outputCeiling: 100_000,
+    imageTokens: tiles(75, 150),
+    tokenizer: 'o200k',
     capabilities: REASONING,
     price: { input: '2.00', cachedInput: '0.50', output: '8.00' },
     priced: PRICING,
@@ -314,6 +352,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_047_576,
     outputCeiling: 32_768,
+    imageTokens: tiles(85, 170),
+    tokenizer: 'o200k',
     capabilities: PLAIN,
     price: { input: '2.00', cachedInput: '0.50', output: '8.00' },
     priced: PRICING,
@@ -325,6 +365,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 1_047_576,
     outputCeiling: 32_768,
+    imageTokens: patches(1536, 1.62),
+    tokenizer: 'o200k',
     capabilities: PLAIN,
     price: { input: '0.40', cachedInput: '0.10', output: '1.60' },
     priced: PRICING,
@@ -336,6 +378,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 128_000,
     outputCeiling: 16_384,
+    imageTokens: tiles(85, 170),
+    tokenizer: 'o200k',
     capabilities: PLAIN,
     price: { input: '2.50', cachedInput: '1.25', output: '10.00' },
     priced: PRICING,
@@ -347,6 +391,8 @@ export const openaiModels: readonly ModelRow[] = [
     kind: 'chat',
     contextWindow: 128_000,
     outputCeiling: 16_384,
+    imageTokens: tiles(2833, 5667),
+    tokenizer: 'o200k',
     capabilities: PLAIN,
     price: { input: '0.15', cachedInput: '0.075', output: '0.60' },
     priced: PRICING,

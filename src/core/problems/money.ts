@@ -51,7 +51,7 @@ export const MONEY = {
     also: [502],
     group: 'own',
     blame: 'gateway',
-    raised: true,
+    raised: false,
     explanation:
       'No price is known for this model at the supplier, so the call cannot be accounted for.',
     action: 'The operator must add a price; on a 502 first check whether the call already ran.',

@@ -41,7 +41,7 @@ export const SETTLEMENT = {
     status: 502,
     group: 'own',
     blame: 'supplier',
-    raised: true,
+    raised: false,
     explanation: 'An answer was too large to be held back until its cost was known.',
     action:
       'Let the operator reconcile the call, then ask for less output or raise the buffer limit.',

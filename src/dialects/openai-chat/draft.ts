@@ -1,16 +1,16 @@
 // A chat request while it is read: what was found so far and the first thing that is wrong with it.
+import type { Load, Span } from '../../core/load.ts'
 import { GatewayError, type ProblemCode } from '../../core/problem.ts'
 import type { JsonCursor } from '../../wire/json-cursor.ts'
 import type { Member } from '../../wire/json-splice.ts'
 
 export interface Draft {
   readonly cursor: JsonCursor
+  readonly body: Uint8Array
+  readonly load: DraftLoad
   fault: GatewayError | undefined
   model: string
-  hasMessages: boolean
   stream: boolean
-  maxTokens: number | undefined
-  choices: number
   region: string | undefined
   sessionId: string | undefined
   stickyKey: string | undefined
@@ -19,21 +19,39 @@ export interface Draft {
   streamOptions: Member[] | undefined
 }
 
-export function createDraft(cursor: JsonCursor): Draft {
+/** What the request is known to bring so far. */
+type DraftLoad = { -readonly [Name in keyof Load]: Name extends 'inline' ? Span[] : Load[Name] }
+
+export function createDraft(cursor: JsonCursor, body: Uint8Array): Draft {
   return {
     cursor,
+    body,
+    load: createLoad(body.length),
     fault: undefined,
     model: '',
-    hasMessages: false,
     stream: false,
-    maxTokens: undefined,
-    choices: 1,
     region: undefined,
     sessionId: undefined,
     stickyKey: undefined,
     asksUsage: false,
     metadata: undefined,
     streamOptions: undefined,
+  }
+}
+
+function createLoad(bytes: number): DraftLoad {
+  return {
+    bytes,
+    messages: 0,
+    images: 0,
+    inline: [],
+    audioBytes: 0,
+    maxTokens: undefined,
+    choices: 1,
+    predictedBytes: 0,
+    asksAudio: false,
+    elsewhere: undefined,
+    unbounded: undefined,
   }
 }
 

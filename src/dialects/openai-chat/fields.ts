@@ -1,6 +1,36 @@
 // The fields of a chat request that the gateway reads or changes. Every other field passes unread.
 import { KeySet } from '../../wire/key-set.ts'
 
+/** Each sets a supplier to work that no number of tokens bounds. Seen in their documentation, 2026-11. */
+export const UNBOUNDED_FIELDS = [
+  // Searches, at a fee for each and with findings of any length as input.
+  'web_search_options',
+  'search_parameters',
+  'enable_search',
+  // Searches, and documents that are read at a fee for each page.
+  'plugins',
+  // Documents from an index, and further calls of the model to find out what to look for.
+  'data_sources',
+  // Settings that are kept at the supplier: other models, longer prompts, tools of its own.
+  'preset',
+  // A second model that reads everything along.
+  'safety_model',
+  // The answer is fetched later by its id, and nobody tells us what it has cost.
+  'deferred',
+] as const
+
+export type UnboundedField = (typeof UNBOUNDED_FIELDS)[number]
+
+/** Read for what they can cost, and for nothing else. */
+export const COST_FIELDS = [
+  'prediction',
+  'modalities',
+  'audio',
+  'previous_response_id',
+  'extra_body',
+  ...UNBOUNDED_FIELDS,
+] as const
+
 /** Position in this list is the member's key in a request's layout. */
 export const REQUEST_FIELDS = [
   'model',
@@ -24,6 +54,7 @@ export const REQUEST_FIELDS = [
   'route',
   'fallbacks',
   'service_tier',
+  ...COST_FIELDS,
 ] as const
 
 export type RequestField = (typeof REQUEST_FIELDS)[number]
@@ -34,13 +65,45 @@ export function fieldKey(field: RequestField): number {
 
 // Suppliers fold case when they match names in some languages, so another case of a listed name would
 // let a caller show us one value and the supplier another.
-export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, { once: true, fold: true })
-export const STREAM_OPTION_KEYS = new KeySet(['include_usage'], { once: true, fold: true })
+const STRICT = { once: true, fold: true }
+
+export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
+export const STREAM_OPTION_KEYS = new KeySet(['include_usage'], STRICT)
 export const METADATA_KEYS = new KeySet(['session_id', 'sticky_key'], { once: true })
-export const MESSAGE_KEYS = new KeySet(
-  ['role', 'content', 'tool_calls', 'function_call', 'refusal', 'audio'],
-  { once: true },
-)
-export const PART_KEYS = new KeySet(['image_url'], { once: true })
-export const URL_KEYS = new KeySet(['url'], { once: true })
 export const FORMAT_KEYS = new KeySet(['type'], { once: true })
+export const URL_KEYS = new KeySet(['url'], STRICT)
+export const AUDIO_KEYS = new KeySet(['data'], STRICT)
+export const FILE_KEYS = new KeySet(['file_data'], STRICT)
+
+// Names that are only passed over stand in these lists where many send them: an unknown one has to be looked
+// at for another spelling of a known one.
+export const MESSAGE_KEYS = new KeySet(
+  [
+    'role',
+    'content',
+    'tool_calls',
+    'function_call',
+    'refusal',
+    'audio',
+    'images',
+    'cache_control',
+    'name',
+    'tool_call_id',
+    'reasoning_content',
+  ],
+  STRICT,
+)
+export const PART_KEYS = new KeySet(
+  [
+    'type',
+    'text',
+    'image_url',
+    'input_audio',
+    'file',
+    'cache_control',
+    'prompt_cache_breakpoint',
+    'signature',
+  ],
+  STRICT,
+)
+export const TOOL_KEYS = new KeySet(['type', 'function', 'name'], STRICT)

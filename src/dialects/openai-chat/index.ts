@@ -1,6 +1,7 @@
 // The chat-completions language. This file assembles the dialect; each half has a file of its own.
 import type { Dialect } from '../dialect.ts'
 import { readAnswer } from './answer.ts'
+import { cutOff } from './cut-off.ts'
 import { normalize } from './normalize.ts'
 import { patch } from './patch.ts'
 import { peek } from './peek.ts'
@@ -11,6 +12,6 @@ import { watch } from './stream.ts'
 export const openaiChat: Dialect = {
   id: 'openai-chat',
   peek,
-  relay: { patch, watch, read: readAnswer, findFault, normalize },
+  relay: { patch, watch, cutOff, read: readAnswer, findFault, normalize },
   problem,
 }

@@ -1,20 +1,23 @@
 // Checks the messages of a chat request as far as every supplier agrees: known roles, content where it
-// is due, no local files. Unknown fields and part types pass; the supplier judges them.
+// is due, no local files. Unknown fields pass; the supplier judges them.
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import { fault, refuse, type Draft } from './draft.ts'
-import { MESSAGE_KEYS, PART_KEYS, URL_KEYS } from './fields.ts'
+import { MESSAGE_KEYS } from './fields.ts'
+import { readParts } from './parts.ts'
 
 const ROLES = new KeySet(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 const ROLE = 0
 const CONTENT = 1
+const AUDIO = 5
+const IMAGES = 6
 
 export function readMessages(draft: Draft): void {
   const { cursor } = draft
   if (!cursor.isArray()) return refuse(draft, 'messages', 'must be an array')
   cursor.enterArray()
   for (let index = 0; cursor.nextItem(); index++) {
-    draft.hasMessages = true
+    draft.load.messages++
     // One fault is told; the rest need only be well-formed.
     if (draft.fault !== undefined) cursor.skip()
     else if (cursor.isObject()) readMessage(draft, index)
@@ -31,10 +34,11 @@ function readMessage(draft: Draft, index: number): void {
   for (let key = cursor.nextKey(MESSAGE_KEYS); key !== END; key = cursor.nextKey(MESSAGE_KEYS)) {
     if (key === ROLE) role = readRole(draft, index)
     else if (key === CONTENT) hasContent = readContent(draft, index)
+    else if (key < 0 || key > IMAGES || cursor.isNull()) cursor.skip()
     else {
       // Tool calls, a refusal or audio stand in for text that is null or left out.
-      if (key > CONTENT && !cursor.isNull()) hasSubstitute = true
-      cursor.skip()
+      if (key <= AUDIO) hasSubstitute = true
+      readOther(draft, key, index)
     }
   }
   if (role === '')
@@ -45,6 +49,21 @@ function readMessage(draft: Draft, index: number): void {
       `\`messages[${index}].role\` is missing.`,
     )
   else if (!hasContent && !hasSubstitute) refuseEmpty(draft, index)
+}
+
+/** What a message has beside its content, as far as it costs more than its text. */
+function readOther(draft: Draft, key: number, index: number): void {
+  const { cursor } = draft
+  // Sound that was put out before, by its id.
+  if (key === AUDIO) draft.load.elsewhere ??= `messages[${index}].audio`
+  if (key === IMAGES && cursor.isArray()) countImages(draft)
+  else cursor.skip()
+}
+
+/** Images that a model has made: some suppliers want them handed back. */
+function countImages({ cursor, load }: Draft): void {
+  cursor.enterArray()
+  for (; cursor.nextItem(); load.images++) cursor.skip()
 }
 
 function refuseEmpty(draft: Draft, index: number): void {
@@ -76,48 +95,4 @@ function readContent(draft: Draft, index: number): boolean {
   else if (cursor.isString()) cursor.skip()
   else refuse(draft, `messages[${index}].content`, 'must be a string or an array of parts')
   return true
-}
-
-function readParts(draft: Draft, index: number): void {
-  const { cursor } = draft
-  cursor.enterArray()
-  for (let part = 0; cursor.nextItem(); part++)
-    if (draft.fault !== undefined) cursor.skip()
-    else if (cursor.isObject()) readPart(draft, index, part)
-    else refuse(draft, `messages[${index}].content[${part}]`, 'must be an object')
-}
-
-function readPart(draft: Draft, index: number, part: number): void {
-  const { cursor } = draft
-  cursor.enterObject()
-  for (let key = cursor.nextKey(PART_KEYS); key !== END; key = cursor.nextKey(PART_KEYS))
-    if (key < 0) cursor.skip()
-    else readImage(draft, `messages[${index}].content[${part}]`)
-}
-
-/** An image is named by `{url}` or, by some clients, by the address itself. */
-function readImage(draft: Draft, field: string): void {
-  const { cursor } = draft
-  if (!cursor.isObject()) return readUrl(draft, `${field}.image_url`)
-  cursor.enterObject()
-  for (let key = cursor.nextKey(URL_KEYS); key !== END; key = cursor.nextKey(URL_KEYS))
-    if (key < 0) cursor.skip()
-    else readUrl(draft, `${field}.image_url.url`)
-}
-
-const INLINE_SCHEME = '"data:'
-/** Signed addresses are long, but not that long. */
-const ADDRESS_BYTES_MAX = 16_384
-const FILE_SCHEME = /^[\0-\x20]*file:/i
-
-function readUrl(draft: Draft, field: string): void {
-  const { cursor } = draft
-  if (!cursor.isString()) return refuse(draft, field, 'must be an address')
-  // An inline image is megabytes of text that nobody here needs.
-  if (cursor.startsWith(INLINE_SCHEME)) return cursor.skip()
-  const address = cursor.shortText(ADDRESS_BYTES_MAX)
-  // Read as an address parser would: escapes mean what they stand for, line breaks and tabs nothing.
-  if (address !== undefined && !FILE_SCHEME.test(address.replaceAll(/[\t\n\r]/g, ''))) return
-  const rule = `must be an http or https address of at most ${ADDRESS_BYTES_MAX} bytes, or a data address`
-  fault(draft, 'validation_error', field, `\`${field}\` ${rule}.`)
 }

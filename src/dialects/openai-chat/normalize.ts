@@ -64,7 +64,7 @@ class ChatFrames implements FrameNormalizer {
   }
 }
 
-function idOf(basics: Basics): Basics {
+export function idOf(basics: Basics): Basics {
   return { ...basics, id: `chatcmpl-${basics.id}` }
 }
 

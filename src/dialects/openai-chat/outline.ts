@@ -1,9 +1,10 @@
 // The outline of an event that is too long to be made into values: what the watcher asks about, and in
-// the place of everything that was said only a mark that something was.
+// the place of everything that was said only how long it is.
 import { advise } from '../../core/problem.ts'
 import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import { parseJson, type Fields } from './json.ts'
+import { UnreadText } from './output.ts'
 import { USAGE_BYTES_MAX } from './usage.ts'
 
 const CHUNK = new KeySet(['choices', 'usage', 'error', 'object'])
@@ -17,7 +18,7 @@ const INDEX = 0
 const DELTA = 1
 const REASON = 2
 
-const SILENT = new KeySet(['role'])
+const TEXTLESS = new KeySet(['role', 'audio', 'images'])
 const ROLE = 0
 const KINDS = new KeySet(['error'])
 
@@ -84,14 +85,15 @@ function readChoice(): Fields {
   return choice
 }
 
+/** In text as it is written: no less than what it stands for. Sound and images are none. */
 function readDelta(): Fields {
-  let content: string | undefined
+  let bytes = 0
   cursor.enterObject()
-  for (let key = cursor.nextKey(SILENT); key !== END; key = cursor.nextKey(SILENT)) {
-    const mark = readMark()
-    if (key !== ROLE) content ??= mark
+  for (let key = cursor.nextKey(TEXTLESS); key !== END; key = cursor.nextKey(TEXTLESS)) {
+    const from = cursor.at
+    if (readMark() !== undefined && key !== ROLE) bytes += key < 0 ? cursor.at - from : 1
   }
-  return { content }
+  return bytes === 0 ? {} : { content: new UnreadText(bytes) }
 }
 
 /** Passes over a value; undefined when it says nothing. */

@@ -1,16 +1,23 @@
 // The splices that a relayed chat request gets, and no others: the model's name at the supplier, the
-// gateway's own fields taken out, the usage frame asked for on streams, and the supplier's quirks.
+// gateway's own fields taken out, the usage frame asked for on streams, the output limit where it is
+// lowered, and the supplier's quirks.
 import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
-import type { BodyLayout, Facts, Rewrite } from '../dialect.ts'
+import type { Adjustment, BodyLayout, Facts, Rewrite } from '../dialect.ts'
 import { fieldKey } from './fields.ts'
-import { findEdits, hasQuirks, NO_EDITS } from './quirks.ts'
+import { findEdits, hasQuirks, isNull, NO_EDITS } from './quirks.ts'
 
 const MODEL = fieldKey('model')
 const REGION = fieldKey('region')
 const METADATA = fieldKey('metadata')
 const STREAM_OPTIONS = fieldKey('stream_options')
+const LIMITS = [fieldKey('max_tokens'), fieldKey('max_completion_tokens')]
 
-export function patch(body: Uint8Array, facts: Facts, rewrite: Rewrite): Uint8Array {
+export function patch(
+  body: Uint8Array,
+  facts: Facts,
+  rewrite: Rewrite,
+  adjustment?: Adjustment,
+): Uint8Array {
   const { layout } = facts
   const asks = rewrite.usage === 'ask'
   const splices = facts.model === rewrite.model ? [] : [renameModel(layout, rewrite.model)]
@@ -19,6 +26,10 @@ export function patch(body: Uint8Array, facts: Facts, rewrite: Rewrite): Uint8Ar
     splices.push(...drop(layout, edits.dropped, asks))
   if (facts.stream && asks && !facts.asksUsage) splices.push(askUsage(layout))
   if (edits.splices.length > 0) splices.push(...edits.splices)
+  if (adjustment?.maxTokens !== undefined) {
+    const limits = findLimits(body, layout, edits.dropped)
+    splices.push(...setLimits(limits, layout, rewrite, adjustment.maxTokens))
+  }
   if (splices.length > 1) splices.sort((left, right) => left.from - right.from)
   return applySplices(body, splices)
 }
@@ -60,6 +71,31 @@ function isListed({ key }: Member): boolean {
 function renameModel({ members }: BodyLayout, model: string): Splice {
   const { value, to } = members.find((member) => member.key === MODEL)!
   return { from: value, to, text: JSON.stringify(model) }
+}
+
+/**
+ * The names of the output limit that the supplier is going to see, those without a value only where none has
+ * one: some suppliers refuse to hear it by both names.
+ */
+function findLimits(
+  body: Uint8Array,
+  { members }: BodyLayout,
+  dropped: ReadonlySet<Member>,
+): readonly Member[] {
+  const sent = members.filter((member) => LIMITS.includes(member.key) && !dropped.has(member))
+  const set = sent.filter((member) => !isNull(body, member))
+  return set.length > 0 ? set : sent.slice(0, 1)
+}
+
+function setLimits(
+  limits: readonly Member[],
+  { close }: BodyLayout,
+  { maxTokensName = 'max_tokens' }: Rewrite,
+  maxTokens: number,
+): readonly Splice[] {
+  const text = String(maxTokens)
+  if (limits.length > 0) return limits.map(({ value, to }) => ({ from: value, to, text }))
+  return [{ from: close, to: close, text: `,"${maxTokensName}":${text}` }]
 }
 
 function askUsage({ members, streamOptions, close }: BodyLayout): Splice {

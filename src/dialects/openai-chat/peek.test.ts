@@ -2,6 +2,7 @@
 // every spelling that a supplier might read differently.
 import { describe, expect, it } from 'bun:test'
 import { GatewayError } from '../../core/problem.ts'
+import { COST_FIELDS } from './fields.ts'
 import { peek } from './peek.ts'
 
 const encoder = new TextEncoder()
@@ -94,10 +95,13 @@ describe('peek', () => {
     'metadata',
     'tools',
     'response_format',
+    ...COST_FIELDS,
   ])('takes null on `%s` for absence', (field) => {
-    const { layout: _, ...read } = facts(request(`"${field}":null`))
-    const { layout: __, ...plain } = facts(request())
-    expect(read).toEqual(plain)
+    const withoutPlaces = (text: string) => {
+      const { layout: _, load, ...read } = facts(text)
+      return { ...read, load: { ...load, bytes: 0 } }
+    }
+    expect(withoutPlaces(request(`"${field}":null`))).toEqual(withoutPlaces(request()))
   })
 
   it('takes null inside metadata and stream options for absence', () => {
@@ -265,6 +269,7 @@ describe('peek', () => {
     '[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]',
     '[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}]',
     '[{"role":"user","content":[{"type":"of_tomorrow","any":{"thing":[1]}}],"unknown":true}]',
+    '[{"role":"user","content":[{"type":"text","text":"Hi","image_url":null,"file":null,"input_audio":null}]}]',
   ])('lets the messages %s pass', (messages) => {
     expect(facts(withMessages(messages)).model).toBe('m')
   })
@@ -282,6 +287,31 @@ describe('peek', () => {
     '"unknown":1,"unknown":2',
   ])('lets the fields %s pass', (members) => {
     expect(facts(request(members)).model).toBe('m')
+  })
+
+  it.each([
+    ['content', '{"role":"user","content":"a","Content":[]}'],
+    ['content', '{"role":"user","content":"a","c\\u006fntent":[]}'],
+    ['type', '{"role":"user","content":[{"type":"text","text":"a","Type":"file"}]}'],
+    ['file', '{"role":"user","content":[{"type":"text","text":"a","fil\\u0065":{}}]}'],
+    ['url', '{"role":"user","content":[{"image_url":{"url":"https://a/","URL":"https://b/"}}]}'],
+    ['data', '{"role":"user","content":[{"input_audio":{"data":"AA==","Data":"AA=="}}]}'],
+  ])('refuses a second spelling of `%s` inside of a message', (name, message) => {
+    expect(refusal(withMessages(`[${message}]`))).toEqual(invalid(name))
+  })
+
+  it.each(['{"type":"function","Type":"web_search"}', '{"type":"function","type":"mcp"}'])(
+    'refuses the tool %s, which is of two kinds',
+    (tool) => expect(refusal(request(`"tools":[${tool}]`))).toEqual(invalid('type')),
+  )
+
+  it.each(COST_FIELDS)('refuses a second spelling of `%s`', (field) => {
+    for (const other of [
+      field,
+      field.toUpperCase(),
+      `\\u00${field.charCodeAt(0).toString(16)}${field.slice(1)}`,
+    ])
+      expect(refusal(request(`"${field}":null,"${other}":1`))).toEqual(invalid(field))
   })
 
   it('refuses a second spelling of what it reads inside of metadata and stream options', () => {

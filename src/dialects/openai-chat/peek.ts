@@ -7,6 +7,15 @@ import { type KeySet } from '../../wire/key-set.ts'
 import { asBodyProblem, emptyBody, notAnObject, notUtf8 } from '../../wire/json-problem.ts'
 import type { Member } from '../../wire/json-splice.ts'
 import { SESSION_LENGTH_MAX, type Facts } from '../dialect.ts'
+import {
+  readExtra,
+  readModalities,
+  readPrediction,
+  readPrevious,
+  readTools,
+  readUnbounded,
+  readVoice,
+} from './cost.ts'
 import { createDraft, fault, refuse, type Draft } from './draft.ts'
 import {
   FORMAT_KEYS,
@@ -14,14 +23,18 @@ import {
   REQUEST_FIELDS,
   REQUEST_KEYS,
   STREAM_OPTION_KEYS,
+  UNBOUNDED_FIELDS,
   type RequestField,
+  type UnboundedField,
 } from './fields.ts'
 import { readMessages } from './messages.ts'
 
 const CHOICES_MAX = 128
 const FORMATS = ['text', 'json_object', 'json_schema', 'grammar', 'structural_tag']
 
-const READERS: Readonly<Record<RequestField, (draft: Draft) => void>> = {
+type Reader = (draft: Draft) => void
+
+const READERS: Readonly<Record<Exclude<RequestField, UnboundedField>, Reader>> = {
   model: readModel,
   messages: readMessages,
   stream: (draft) => (draft.stream = readBoolean(draft, 'stream')),
@@ -29,12 +42,12 @@ const READERS: Readonly<Record<RequestField, (draft: Draft) => void>> = {
   max_tokens: (draft) => readMaximum(draft, 'max_tokens'),
   max_completion_tokens: (draft) => readMaximum(draft, 'max_completion_tokens'),
   n: (draft) =>
-    (draft.choices = readNumber(draft, 'n', { from: 1, to: CHOICES_MAX, whole: true }) ?? 1),
+    (draft.load.choices = readNumber(draft, 'n', { from: 1, to: CHOICES_MAX, whole: true }) ?? 1),
   temperature: (draft) => void readNumber(draft, 'temperature', { from: 0, to: 2 }),
   top_p: (draft) => void readNumber(draft, 'top_p', { from: 0, to: 1 }),
   region: readRegion,
   metadata: readMetadata,
-  tools: (draft) => readList(draft, 'tools'),
+  tools: readTools,
   response_format: readFormat,
   api_key: (draft) => refuseSecret(draft, 'api_key'),
   base_url: (draft) => refuseSecret(draft, 'base_url'),
@@ -44,8 +57,19 @@ const READERS: Readonly<Record<RequestField, (draft: Draft) => void>> = {
   route: (draft) => refuseRouting(draft, 'route'),
   fallbacks: (draft) => refuseRouting(draft, 'fallbacks'),
   service_tier: readTier,
+  prediction: readPrediction,
+  modalities: readModalities,
+  audio: readVoice,
+  previous_response_id: readPrevious,
+  extra_body: readExtra,
 }
-const READERS_BY_KEY = REQUEST_FIELDS.map((field) => READERS[field])
+const READERS_BY_KEY = REQUEST_FIELDS.map((field): Reader =>
+  isUnbounded(field) ? (draft) => readUnbounded(draft, field) : READERS[field],
+)
+
+function isUnbounded(field: RequestField): field is UnboundedField {
+  return UNBOUNDED_FIELDS.some((each) => each === field)
+}
 
 // Peeking never awaits, so one cursor serves all calls.
 const cursor = new JsonCursor()
@@ -76,25 +100,26 @@ function read(body: Uint8Array): Facts {
   if (body.length === 0) throw emptyBody()
   if (!isUtf8(body)) throw notUtf8()
   if (!cursor.isObject()) return refuseDocument()
-  const draft = createDraft(cursor)
+  const draft = createDraft(cursor, body)
   const members = readMembers(REQUEST_KEYS, (key) => READERS_BY_KEY[key]!(draft))
   const close = cursor.at - 1
   cursor.close()
   if (draft.fault !== undefined) throw draft.fault
   if (draft.model === '')
     throw new GatewayError('missing_model', 'Name the model in `model`.', { param: 'model' })
-  if (!draft.hasMessages)
+  if (draft.load.messages === 0)
     throw new GatewayError('missing_prompt', 'Send at least one message in `messages`.', {
       param: 'messages',
     })
   return {
     model: draft.model,
     stream: draft.stream,
-    maxTokens: draft.maxTokens,
-    choices: draft.choices,
+    maxTokens: draft.load.maxTokens,
+    choices: draft.load.choices,
     region: draft.region,
     sessionId: draft.sessionId ?? draft.stickyKey,
     asksUsage: draft.asksUsage,
+    load: draft.load,
     layout: { members, metadata: draft.metadata, streamOptions: draft.streamOptions, close },
   }
 }
@@ -172,7 +197,7 @@ function readNumber(draft: Draft, field: string, range: Range): number | undefin
 function readMaximum(draft: Draft, field: string): void {
   const range = { from: 1, to: Number.MAX_SAFE_INTEGER, whole: true }
   const value = readNumber(draft, field, range)
-  if (value !== undefined) draft.maxTokens = Math.max(draft.maxTokens ?? 0, value)
+  if (value !== undefined) draft.load.maxTokens = Math.max(draft.load.maxTokens ?? 0, value)
 }
 
 const REGION_LENGTH_MAX = 64
@@ -214,11 +239,6 @@ function readStreamOptions(draft: Draft): void {
   draft.streamOptions = readMembers(STREAM_OPTION_KEYS, () => {
     draft.asksUsage = readBoolean(draft, 'stream_options.include_usage')
   })
-}
-
-function readList(draft: Draft, field: string): void {
-  if (cursor.isArray()) cursor.skip()
-  else refuse(draft, field, 'must be an array')
 }
 
 function readFormat(draft: Draft): void {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'bun:test'
 import fc from 'fast-check'
 import { extra, jsonText, requestText, space } from '../../../test/fakes/json-text.ts'
 import type { Quirks } from '../dialect.ts'
-import { REQUEST_FIELDS } from './fields.ts'
+import { COST_FIELDS, REQUEST_FIELDS } from './fields.ts'
 import { openaiChat } from './index.ts'
 
 const encoder = new TextEncoder()
@@ -256,9 +256,11 @@ describe('any request with any quirks', () => {
 describe('a quirk that cannot be', () => {
   const findFault = (odd: Odd) => openaiChat.relay.findFault?.({ ...odd, usage: 'ask' })
   const FREE = ['temperature', 'top_p', 'tools', 'response_format']
+  const DROPPABLE: readonly string[] = ['service_tier', ...COST_FIELDS]
 
   it.each(REQUEST_FIELDS.filter((field) => !FREE.includes(field)))('touches %s', (field) => {
-    if (field !== 'service_tier') expect(findFault({ drop: [field] })?.path).toEqual(['drop', 0])
+    const path = DROPPABLE.includes(field) ? undefined : ['drop', 0]
+    expect(findFault({ drop: [field] })?.path).toEqual(path)
     expect(findFault({ rename: { [field]: 'x' } })?.path).toEqual(['rename', field])
     expect(findFault({ default: { [field]: 1 } })?.path).toEqual(['default', field])
   })

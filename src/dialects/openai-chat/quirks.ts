@@ -3,7 +3,7 @@
 import type { Member, Splice } from '../../wire/json-splice.ts'
 import { isSame, OTHER } from '../../wire/key-set.ts'
 import type { BodyLayout, QuirkFault, Quirks } from '../dialect.ts'
-import { REQUEST_FIELDS, REQUEST_KEYS } from './fields.ts'
+import { COST_FIELDS, REQUEST_FIELDS, REQUEST_KEYS } from './fields.ts'
 
 export interface Edits {
   readonly splices: readonly Splice[]
@@ -173,14 +173,14 @@ function endOfName(body: Uint8Array, { from }: Member): number {
   return at + 1
 }
 
-function isNull(body: Uint8Array, { value }: Member): boolean {
+export function isNull(body: Uint8Array, { value }: Member): boolean {
   return body[value] === LETTER_N
 }
 
 // Read for their range or their kind alone: nothing that is promised to anybody hangs on them.
 const FREE_FIELDS = new Set(['temperature', 'top_p', 'tools', 'response_format'])
-// May be left out, and not chosen: another tier has another price.
-const DROPPABLE = new Set([...FREE_FIELDS, 'service_tier'])
+// May be left out, and not chosen: another tier has another price, and these make a call dearer or not at all.
+const DROPPABLE = new Set<string>([...FREE_FIELDS, 'service_tier', ...COST_FIELDS])
 
 const ADVICE: Readonly<Record<string, string>> = {
   max_tokens: ': set `max_tokens_name` to say how the supplier calls it',

@@ -13,6 +13,8 @@ export class TextShape {
   #before: Uint8Array | undefined
   #after: Uint8Array = TEXT
   #changes = 0
+  /** Bytes of text in the event that fitted last. */
+  textBytes = 0
 
   /** True when the event is the remembered one with other plain text in it. */
   fits(data: Uint8Array, from: number, to: number): boolean {
@@ -25,17 +27,20 @@ export class TextShape {
     for (let at = 0; at < before.length; at++) if (data[from + at] !== before[at]) return false
     for (let at = 0; at < after.length; at++) if (data[textTo + at] !== after[at]) return false
     for (let at = textFrom; at < textTo; at++) if (!isPlain(data[at]!)) return false
+    this.textBytes = textTo - textFrom
     return true
   }
 
-  /** Remembers an event that did nothing but add text. */
-  learn(data: Uint8Array, from: number, to: number): void {
+  /** Remembers an event that did nothing but add text, of so many bytes. */
+  learn(data: Uint8Array, from: number, to: number, textBytes: number): void {
     if (this.#changes === CHANGES_MAX) return
     this.#changes++
     const textFrom = findText(data, from, to)
     let textTo = textFrom
     while (textTo < to && isPlain(data[textTo]!)) textTo++
     if (textFrom < 0 || data[textTo] !== QUOTE) return
+    // Whatever else it put out would be put out again by each event like it, and not be counted.
+    if (textTo - textFrom !== textBytes || findText(data, textTo, to) >= 0) return
     this.#before = data.slice(from, textFrom)
     this.#after = data.slice(textTo, to)
   }

@@ -5,12 +5,15 @@ import type { Usage } from '../../core/usage.ts'
 import type { FrameKind, StreamWatcher } from '../dialect.ts'
 import { isBlank, isFields, parseJson, type Fields } from './json.ts'
 import { outline } from './outline.ts'
+import { audioOf, outputOf, saysSomething } from './output.ts'
 import { problem } from './problem.ts'
 import { TextShape } from './shape.ts'
-import { NO_USAGE, readUsage, type UsageReading } from './usage.ts'
+import { largerUsage, NO_USAGE, readUsage, type UsageReading } from './usage.ts'
 
 /** Making values of a longer event could keep the process busy for a second. */
 const PARSED_BYTES_MAX = 1_048_576
+
+const FIRST = [0]
 
 export function watch(): StreamWatcher {
   return new ChatWatcher()
@@ -23,18 +26,31 @@ class ChatWatcher implements StreamWatcher {
   readonly #shape = new TextShape()
   #usage: Usage | undefined
   #reading: UsageReading = NO_USAGE
+  #outputBytes = 0
+  #audioBytes = 0
+  /** How much had been put out when a usage was told last. */
+  #toldAt = -1
 
   see(data: Uint8Array, from: number, to: number): FrameKind {
     if (from === to) return 'void'
     if (isDone(data, from, to)) return 'end'
-    if (this.#shape.fits(data, from, to)) return 'content'
+    if (this.#shape.fits(data, from, to)) {
+      this.#outputBytes += this.#shape.textBytes
+      return 'content'
+    }
     const chunk = readChunk(data, from, to)
     const { choices, usage } = chunk
     const hasUsage = isFields(usage)
-    if (!isBlank(usage)) this.#seeUsage(usage)
-    if (!Array.isArray(choices) || choices.length === 0) return hasUsage ? 'usage' : 'preamble'
-    if (!this.#seeChoices(choices)) return 'preamble'
-    if (isBlank(usage) && !choices.some(isStopped)) this.#shape.learn(data, from, to)
+    const hasChoices = Array.isArray(choices) && choices.length > 0
+    const outputBytes = this.#outputBytes
+    const audioBytes = this.#audioBytes
+    const hasContent = hasChoices && this.#seeChoices(choices)
+    // A usage is told of what stands beside it, too.
+    this.#seeUsage(usage)
+    if (!hasChoices) return hasUsage ? 'usage' : 'preamble'
+    if (!hasContent) return 'preamble'
+    if (isBlank(usage) && audioBytes === this.#audioBytes && !choices.some(isStopped))
+      this.#shape.learn(data, from, to, this.#outputBytes - outputBytes)
     return 'content'
   }
 
@@ -42,8 +58,24 @@ class ChatWatcher implements StreamWatcher {
     return this.#open.size === 0 && this.#stopped.size >= choices
   }
 
+  openChoices(): readonly number[] {
+    return this.#open.size === 0 && this.#stopped.size === 0 ? FIRST : [...this.#open]
+  }
+
   usage(): Usage | undefined {
     return this.#usage
+  }
+
+  isUsageLast(): boolean {
+    return this.#toldAt === this.#outputBytes
+  }
+
+  outputBytes(): number {
+    return this.#outputBytes
+  }
+
+  audioBytes(): number {
+    return this.#audioBytes
   }
 
   hasUnreadUsage(): boolean {
@@ -51,8 +83,12 @@ class ChatWatcher implements StreamWatcher {
   }
 
   #seeUsage(usage: unknown): void {
+    if (isBlank(usage)) return
     this.#reading = readUsage(usage)
-    this.#usage = this.#reading.usage ?? this.#usage
+    const told = this.#reading.usage
+    if (told === undefined) return
+    this.#usage = this.#usage === undefined ? told : largerUsage(this.#usage, told)
+    this.#toldAt = this.#outputBytes
   }
 
   /** True when any of them says something. */
@@ -66,7 +102,10 @@ class ChatWatcher implements StreamWatcher {
       // Some suppliers add usage or filter results to a choice that already has its reason.
       if (this.#stopped.has(index)) this.#open.delete(index)
       else this.#open.add(index)
-      if (isFields(delta) && saysSomething(delta)) hasContent = true
+      if (!isFields(delta) || !saysSomething(delta)) continue
+      hasContent = true
+      this.#outputBytes += outputOf(delta)
+      this.#audioBytes += audioOf(delta)
     }
     return hasContent
   }
@@ -86,12 +125,6 @@ function readChunk(data: Uint8Array, from: number, to: number): Fields {
 
 function isStopped(choice: unknown): boolean {
   return isFields(choice) && !isBlank(choice['finish_reason'])
-}
-
-/** Output is whatever stands beside the role: text, a tool call, reasoning, audio. */
-function saysSomething(delta: Fields): boolean {
-  for (const name in delta) if (name !== 'role' && !isBlank(delta[name])) return true
-  return false
 }
 
 const DONE = new TextEncoder().encode('[DONE]')

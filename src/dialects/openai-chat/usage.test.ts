@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'bun:test'
 import fc from 'fast-check'
 import type { Usage } from '../../core/usage.ts'
-import { readUsage } from './usage.ts'
+import { largerUsage, readUsage } from './usage.ts'
 
 function read(value: unknown): Usage {
   const { usage } = readUsage(value)
@@ -141,6 +141,31 @@ describe('usage', () => {
         },
       ),
       { numRuns: 5000 },
+    )
+  })
+})
+
+describe('the larger of two usages', () => {
+  const count = fc.integer({ min: 0, max: 50 })
+  const usages = fc
+    .record({ input: count, output: count, part: count, written: count, thought: count })
+    .map(({ input, output, part, written, thought }) =>
+      read({ ...figures(input, output), ...cached(part, written), ...reasoning(thought) }),
+    )
+
+  it('is no less than either, has no parts beyond its whole, and is either one beside itself', () => {
+    fc.assert(
+      fc.property(usages, usages, (one, other) => {
+        const both = largerUsage(one, other)
+        expect(both.inputTokens).toBe(Math.max(one.inputTokens, other.inputTokens))
+        expect(both.outputTokens).toBe(Math.max(one.outputTokens, other.outputTokens))
+        const { cachedTokens, cacheWriteTokens, audioInputTokens } = both
+        expect(cachedTokens + cacheWriteTokens + audioInputTokens).toBeLessThanOrEqual(
+          both.inputTokens,
+        )
+        expect(both.reasoningTokens + both.audioOutputTokens).toBeLessThanOrEqual(both.outputTokens)
+        expect(largerUsage(one, one)).toEqual(one)
+      }),
     )
   })
 })

@@ -46,6 +46,25 @@ export function readUsage(value: unknown): UsageReading {
   return { usage: toUsage(figures), isUnread: told.isUnread }
 }
 
+/** What was told of one answer at two times: each figure only ever grows, and its parts stay within it. */
+export function largerUsage(one: Usage, other: Usage): Usage {
+  const most = (name: keyof Usage): number => Math.max(one[name], other[name])
+  const input = most('inputTokens')
+  const output = most('outputTokens')
+  const cached = most('cachedTokens')
+  const cacheWrite = Math.min(most('cacheWriteTokens'), input - cached)
+  const reasoning = Math.min(most('reasoningTokens'), output)
+  return {
+    inputTokens: input,
+    cachedTokens: cached,
+    cacheWriteTokens: cacheWrite,
+    audioInputTokens: Math.min(most('audioInputTokens'), input - cached - cacheWrite),
+    outputTokens: output,
+    reasoningTokens: reasoning,
+    audioOutputTokens: Math.min(most('audioOutputTokens'), output - reasoning),
+  }
+}
+
 /** What a supplier says, in its own understanding of what includes what. */
 interface Figures {
   readonly input: number

@@ -1,7 +1,8 @@
 // One call as people and programs read it: as JSON, or as a line of a table. Fields and their order are
 // the same in both.
 import type { AuditRow } from '../../core/audit.ts'
-import { printUsd } from '../../core/money.ts'
+import { toJsonUsd } from '../../core/money.ts'
+import { isEstimate } from '../../pipeline/settle.ts'
 
 /** The nine that exports rely on, then what else is known. */
 const FIELDS = [
@@ -22,6 +23,12 @@ const FIELDS = [
   'first_token_ms',
   'attempts',
   'project_id',
+  'state',
+  'evidence',
+  'estimated',
+  'held_usd',
+  'overrun_usd',
+  'count',
 ] as const
 
 export type Entry = Readonly<Record<(typeof FIELDS)[number], unknown>>
@@ -35,8 +42,7 @@ export function describeCall(row: AuditRow): Entry {
     region: row.region ?? null,
     input_tokens: row.inputTokens ?? null,
     output_tokens: row.outputTokens ?? null,
-    // A number as a plain decimal: `0.0000001` would else leave as `1e-7`.
-    cost_usd: JSON.rawJSON(printUsd(row.cost)),
+    cost_usd: toJsonUsd(row.cost),
     latency_ms: Math.round(row.latencyMs),
     request_id: row.requestId,
     endpoint: row.endpoint,
@@ -46,6 +52,13 @@ export function describeCall(row: AuditRow): Entry {
     first_token_ms: row.firstTokenMs === undefined ? null : Math.round(row.firstTokenMs),
     attempts: row.attempts,
     project_id: row.projectId ?? null,
+    state: row.state,
+    evidence: row.evidence ?? null,
+    // The supplier did not tell what was used: the cost is the gateway's own reckoning.
+    estimated: row.evidence !== undefined && isEstimate(row.evidence),
+    held_usd: row.held === undefined ? null : toJsonUsd(row.held),
+    overrun_usd: toJsonUsd(row.overrun),
+    count: row.count,
   }
 }
 

@@ -1,5 +1,6 @@
 // What may be asked of the audit, read from the address. Whatever is not listed here is refused by name,
 // so that a filter with a slip in it never passes for one that found everything.
+import type { CallState } from '../../core/audit.ts'
 import { GatewayError } from '../../core/problem.ts'
 import type { AuditFilter, PageRequest } from '../../store/store.ts'
 
@@ -18,6 +19,7 @@ type Reader = (text: string) => AuditFilter
 const LIST_LIMIT_DEFAULT = 100
 const LIST_LIMIT_MAX = 1000
 const FORMATS: readonly Format[] = ['json', 'csv', 'jsonl']
+const STATES: readonly CallState[] = ['settled', 'voided', 'refused']
 const REQUEST_ID = /^req_[0-9a-f]{32}$/
 const REGION = /^[A-Za-z0-9_-]{1,64}$/
 /** A day, or a moment; a plus sign that nobody escaped arrives as a space. */
@@ -32,6 +34,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['region', (text) => ({ region: readRegion(text) })],
   ['status', (text) => ({ status: readStatus(text) })],
   ['code', (text) => ({ code: readName('code', text) })],
+  ['state', (text) => ({ state: readState(text) })],
   ['from', (text) => ({ from: readTime('from', text) })],
   ['to', (text) => ({ to: readTime('to', text) })],
   ['request_id', (text) => ({ requestId: readRequestId(text) })],
@@ -93,6 +96,15 @@ function readRegion(text: string): string {
 function readStatus(text: string): number {
   if (/^[1-5]\d\d$/.test(text)) return Number(text)
   throw invalid('status', 'Send `status` as an HTTP status from 100 to 599.')
+}
+
+function readState(text: string): CallState {
+  const state = STATES.find((each) => each === text)
+  if (state !== undefined) return state
+  throw invalid(
+    'state',
+    `Send \`state\` as one of ${STATES.join(', ')}. Calls that have not ended are no part of the audit.`,
+  )
 }
 
 function readRequestId(text: string): string {

@@ -27,8 +27,8 @@ const listKeyAudit: KeyedEndpoint = {
   async answer(exchange, { accountId }, house) {
     checkOrigin(exchange.request)
     const request = readAuditRequest(exchange.request, 'key_id')
-    const desk = { keys: house.plant.store.keys, keyring: house.keyring, clock: house.plant.clock }
-    const { id } = await getKey(desk, { accountId, id: exchange.params['id'] ?? '' })
+    const address = { accountId, id: exchange.params['id'] ?? '' }
+    const { id } = await getKey(house.plant.store, address)
     const filter = { ...request.filter, keyId: id }
     return answer(exchange, accountId, { ...request, filter }, house)
   },

@@ -1,9 +1,10 @@
-// One call by its request id, which every answer carries in x-request-id: what support is asked about.
+// One call by its request id, which every answer carries in x-request-id: what support is asked about. It is
+// found from the moment its money is held.
 import { GatewayError } from '../../core/problem.ts'
 import { json } from '../../http/reply.ts'
 import type { KeyedEndpoint } from '../endpoint.ts'
-import { describeCall } from './audit-entry.ts'
 import { checkOrigin } from './body.ts'
+import { describeEnded, describeOpen } from './call-entry.ts'
 
 export const getCall: KeyedEndpoint = {
   method: 'GET',
@@ -11,13 +12,17 @@ export const getCall: KeyedEndpoint = {
   role: 'manage',
   async answer(exchange, { accountId }, { plant }) {
     checkOrigin(exchange.request)
-    const row = await plant.store.audit.find(accountId, exchange.params['request_id'] ?? '')
-    if (row === undefined)
-      throw new GatewayError(
-        'not_found',
-        'No call with this request id belongs to this account. A call is kept from the moment it ends; ' +
-          'GET /v1/manage/audit lists them.',
-      )
-    return json(exchange.id, describeCall(row))
+    const id = exchange.params['request_id'] ?? ''
+    // Before the store: an operation leaves memory only after its row is there.
+    const operation = plant.ledger.find(id)
+    if (operation?.hold.accountId === accountId)
+      return json(exchange.id, describeOpen(operation, plant.policy))
+    const row = await plant.store.audit.find(accountId, id)
+    if (row !== undefined) return json(exchange.id, describeEnded(row))
+    throw new GatewayError(
+      'not_found',
+      'No call with this request id belongs to this account. Many refusals of one kind share one entry; ' +
+        'GET /v1/manage/audit lists what there is.',
+    )
   },
 }

@@ -16,6 +16,7 @@ import { createSystemClock } from '../../core/clock.ts'
 import { hashSecret } from '../../core/ids.ts'
 import { listen, type Exchange, type Listener } from '../../http/server.ts'
 import { createLog } from '../../observe/log.ts'
+import type { Archive } from '../../ledger/months/archive.ts'
 import type { Plant } from '../../pipeline/call.ts'
 import { createAudit } from '../../store/sqlite/audit.ts'
 import { openSqliteStore } from '../../store/sqlite/open.ts'
@@ -51,6 +52,7 @@ function openDesk(list: List): Desk {
     keyring: new Keyring([root], clock),
     guesses: new Guesses(),
     state: { phase: 'ready' },
+    archive: {} as unknown as Archive,
     reload: () => Promise.reject(new Error('not in this test')),
   }
   const listener = listen({

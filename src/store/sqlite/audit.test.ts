@@ -5,19 +5,31 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asRecord, requestIdAt, sampleRow } from '../../../test/contracts/samples.ts'
+import {
+  asCall,
+  asHold,
+  asRecord,
+  requestIdAt,
+  sampleHold,
+  sampleRow,
+} from '../../../test/contracts/samples.ts'
+import { createFakeClock } from '../../../test/fakes/clock.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import { createSystemClock } from '../../core/clock.ts'
 import type { AuditFilter, Store } from '../store.ts'
-import { SPENT } from './audit.ts'
+import { link, textOf } from '../chain.ts'
+import { CHECKPOINTS, HEAD, TOTALS } from './ledger.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { openSqliteStore } from './open.ts'
+import { FIND_HOLD, HASH, LAST, OPEN_HOLDS, RECORDS } from './records.ts'
 import { FAILURE_WALK, KEY_WALK, NEWEST, TABLE_WALK } from './walks.ts'
 
 const clock = createSystemClock()
 const NOW = Date.UTC(2026, 0, 15, 12)
 const START = 1_700_000_000_000
 const HOUR = 3_600_000
+/** When the last of a million arrived. */
+const END = START + 100_000_000
 
 // Ten rows a second. One in a hundred failed, one in a thousand took an hour, one in ten is not ours.
 const MILLION = `
@@ -26,7 +38,8 @@ const MILLION = `
   INSERT INTO audit SELECT
     i, at, printf('req_%012x7%03x8%015x', at, i % 4096, i), 1 + (i % 10 = 0), NULL,
     iif(i % 10 = 0, 6, 3 + i % 3), '/v1/chat/completions', 'model-' || iif(i % 40000 = 1, 'rare', i % 11),
-    'supplier-' || (i % 5), iif(i % 2, 'US', 'EU'), i % 500, i % 300, i % 100000, 1000.0, 100.0,
+    'supplier-' || (i % 5), iif(i % 2, 'US', 'EU'), i % 500, i % 300,
+    iif(i % 1000 = 7, 0, i % 100000), 1000.0, 100.0,
     iif(i % 100 = 7, 429, 200), iif(i % 100 = 7, 'rate_limit_exceeded', NULL), 1, 1
   FROM call`
 
@@ -68,7 +81,7 @@ describe('the audit of a million calls', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'store-'))
     writeFirstVersion(join(folder, 'gateway.db'))
-    store = await openSqliteStore({ folder, clock })
+    store = await openSqliteStore({ folder, clock: createFakeClock(END) })
     outsider = new Database(join(folder, 'gateway.db'), { readonly: true })
   }, 60_000)
   afterAll(async () => {
@@ -162,8 +175,10 @@ describe('the audit of a million calls', () => {
   })
 
   it.each<readonly [string, string]>([
-    ['the sum of a key', SPENT],
     ['the newest row', NEWEST],
+    ['the records', RECORDS],
+    ['one of them', HASH],
+    ['a hold', FIND_HOLD],
     ['the rows of a key', KEY_WALK.rows],
     ['where they stop', KEY_WALK.stop],
     ['the failures', FAILURE_WALK.rows],
@@ -178,13 +193,73 @@ describe('the audit of a million calls', () => {
     expect(plan.filter((step) => /^SCAN|B-TREE|AUTOMATIC/.test(step))).toEqual([])
     // The newest row is the end of the table, for which SQLite names no range.
     const steps = plan.filter((step) => /^SEARCH (audit|run)/.test(step) && sql !== NEWEST)
-    for (const step of steps) expect(step).toMatch(/\((key=\?|account=\?|rowid[<>]\?)/)
+    for (const step of steps) expect(step).toMatch(/\((key=\?|account=\?|rowid[<>=]\?)/)
     expect(plan.some((step) => step.startsWith('SEARCH'))).toBe(true)
   })
 
-  it('sums what a key spent from the index alone', () => {
-    const plan = JSON.stringify(outsider.query(`EXPLAIN QUERY PLAN ${SPENT}`).all())
-    expect(plan).toContain('COVERING INDEX audit_by_key (key=? AND at>? AND at<?)')
+  it.each<readonly [string, string]>([
+    ['the last record', LAST],
+    ['where the books stand', HEAD],
+    ['open operations', OPEN_HOLDS],
+    ['totals', TOTALS],
+    ['checkpoints', CHECKPOINTS],
+  ])('reads no whole table of records for %s', (_, sql) => {
+    const plan = outsider
+      .query<{ readonly detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => detail)
+    // The end of a table is a scan to SQLite, too; and an index of checkpoints holds nothing else.
+    const scans = plan.filter((step) => /^SCAN (holds|audit|notes)\b/.test(step))
+    const ends = sql === LAST || sql === HEAD ? ['SCAN holds', 'SCAN notes'] : []
+    const index = 'SCAN notes USING INDEX notes_checkpoints'
+    expect(scans).toEqual(sql === CHECKPOINTS ? [index] : ends)
+  })
+
+  it('tells the state of calls that were recorded before there were states', async () => {
+    const list = async (filter: AuditFilter): Promise<readonly AuditRow[]> =>
+      (await store.audit.list('acc_a', { ...filter, limit: 1000, cursor: undefined })).items
+    const settled = await list({ state: 'settled' })
+    for (const row of settled) expect(row.status === 200 || row.cost > 0).toBe(true)
+    const voided = await list({ state: 'voided', code: 'rate_limit_exceeded' })
+    for (const row of voided) expect([row.cost, row.status]).toEqual([0, 429])
+    expect([settled.length, voided.length]).toEqual([1000, 1000])
+    expect(await list({ state: 'refused', status: 429 })).toEqual([])
+    const nothing = { evidence: undefined, held: undefined, hour: undefined, details: undefined }
+    expect(settled[0]).toMatchObject({ count: 1, overrun: 0, ...nothing })
+  })
+
+  it('counts what was spent before there were books, and only where budgets ask for it', async () => {
+    const { ledger } = await store.load()
+    const truth = outsider
+      .query<{ readonly cost: number }, []>('SELECT sum(cost) AS cost FROM audit')
+      .get()
+    expect(ledger.spent.reduce((sum, { amount }) => sum + amount, 0)).toBe(truth!.cost)
+    const days = outsider
+      .query<{ readonly key: string; readonly day: number; readonly cost: number }, []>(
+        `SELECT name AS key, at / ${24 * HOUR} AS day, sum(cost) AS cost FROM audit
+         JOIN names ON number = key WHERE cost > 0 GROUP BY 1, 2`,
+      )
+      .all()
+    const spent = new Map<string, number>()
+    for (const { keyId, hour, amount } of ledger.spent) {
+      const name = `${keyId} ${Math.floor(hour / 24)}`
+      spent.set(name, (spent.get(name) ?? 0) + amount)
+    }
+    expect(spent).toEqual(new Map(days.map(({ key, day, cost }) => [`${key} ${day}`, cost])))
+    const head = await store.ledger.spent()
+    expect(head).toMatchObject({ spent: [], open: [], base: { number: 1_000_000, hash: '' } })
+    expect(await store.ledger.totals(0, END)).toEqual([])
+    expect(await store.ledger.records(0, 10)).toEqual([])
+  })
+
+  it('begins its chain after them', async () => {
+    const hold = sampleHold({ at: END, accountId: 'acc_c' })
+    await store.append([asHold(hold)])
+    const [first, ...rest] = await store.ledger.records(0, 10)
+    expect(rest).toEqual([])
+    const record = asHold(hold)
+    expect(first).toEqual({ number: 1_000_001, hash: link('', textOf(record)), record })
+    expect((await store.load()).ledger.open).toHaveLength(1)
   })
 })
 
@@ -261,15 +336,20 @@ describe('runs of audit rows', () => {
     await expectPeriod(NOW - 86_400_000, NOW, 1500)
   })
 
-  it('take over what an outsider has written', async () => {
-    await append(0, 10)
-    onFile((database) =>
-      database.run(`INSERT INTO audit SELECT sequence + 2500, at + 1, request_id, account, project_id,
-        key, endpoint, model, supplier, region, 9000 + sequence, output_tokens, cost, latency_ms,
-        first_token_ms, status, code, stream, attempts FROM audit`),
+  it('count the holds and notes between the rows', async () => {
+    const calls = Array.from({ length: 1500 }, (_, index) =>
+      asCall(sampleRow({ at: timeOf(index), inputTokens: index })),
     )
-    await append(10, 1000)
-    const { rows } = await walk(store, { from: timeOf(9) + 1, to: timeOf(9) + 2 })
-    expect(rows.map((row) => row.inputTokens)).toContain(9010)
+    for (let from = 0; from < calls.length; from += 100)
+      // oxlint-disable-next-line no-await-in-loop -- in groups, as they come
+      await store.append(calls.slice(from, from + 100).flat())
+    expect(onFile((database) => database.query('SELECT first FROM audit_runs').values())).toEqual([
+      [0],
+      [1024],
+      [2048],
+    ])
+    await expectPeriod(0, NOW * 2, 1500)
+    await expectPeriod(NOW + 500_000, NOW + 560_000, 1500)
+    await expectPeriod(NOW - 86_400_000, NOW, 1500)
   })
 })

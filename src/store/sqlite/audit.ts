@@ -1,17 +1,11 @@
 // Audit rows as management reads them: always in the Worker, and never more of them at once than a walk
 // allows.
-import type { AuditRow } from '../../core/audit.ts'
 import { GatewayError } from '../../core/problem.ts'
 import type { AuditFilter, AuditQuery, AuditRepository, Page } from '../store.ts'
 import { BEFORE_ALL, decodeCursor, encodeCursor, readLimit, type Place } from './page.ts'
 import type { Reads } from './reads.ts'
-import { asRow, findInteger, readAmount, readInteger, toAuditRow, type Row } from './rows.ts'
+import { asRow, readInteger, toAuditRow, type Row } from './rows.ts'
 import { chooseWalk, isWholeKey, NEWEST, type Walk } from './walks.ts'
-
-/** Exported for the test that asks SQLite how it runs it. */
-export const SPENT = `
-  SELECT coalesce(sum(cost), 0) AS cost, min(at) FILTER (WHERE cost > 0) AS oldest_at FROM audit
-  WHERE key = (SELECT number FROM names WHERE name = ?) AND at >= ? AND at < ?`
 
 /** Where a page begins: after this place, among the rows up to the bound. */
 interface Start extends Place {
@@ -24,34 +18,39 @@ const REQUEST_ID = /^req_([0-9a-f]{12})7[0-9a-f]{19}$/
 /** A call's id and its time of arrival are taken in the same breath. */
 const ID_SLACK_MS = 1000
 
-export function createAudit(reads: Reads): AuditRepository {
-  const list = (accountId: string, query: AuditQuery): Promise<Page<AuditRow>> =>
-    query.requestId === undefined
-      ? listPage(reads, accountId, query)
-      : listCall(reads, accountId, { ...query, requestId: query.requestId })
+type Reader = Pick<Reads, 'query'>
 
+export function createAudit(reads: Reads): AuditRepository {
   return {
-    async spent(keyId, from, to) {
-      const [found] = await reads.query(SPENT, keyId, from, to)
-      const row = asRow(found)
-      return { cost: readAmount(row, 'cost'), oldestAt: findInteger(row, 'oldest_at') }
-    },
     async list(accountId, query) {
       readLimit(query)
-      return list(accountId, query)
+      const { items, next } = await listRows(reads, accountId, query)
+      return { items: items.map(toAuditRow), next }
     },
     async find(accountId, requestId) {
-      const page = await list(accountId, { requestId, limit: 1, cursor: undefined })
-      return page.items[0]
+      const row = await findCall(reads, accountId, requestId)
+      return row === undefined ? undefined : toAuditRow(row)
     },
   }
 }
 
-async function listPage(
-  reads: Reads,
+/** The row of one call as it stands in the table. */
+export async function findCall(
+  reads: Reader,
   accountId: string,
-  query: AuditQuery,
-): Promise<Page<AuditRow>> {
+  requestId: string,
+): Promise<Row | undefined> {
+  const page = await listRows(reads, accountId, { requestId, limit: 1, cursor: undefined })
+  return page.items[0]
+}
+
+function listRows(reads: Reader, accountId: string, query: AuditQuery): Promise<Page<Row>> {
+  return query.requestId === undefined
+    ? listPage(reads, accountId, query)
+    : listCall(reads, accountId, { ...query, requestId: query.requestId })
+}
+
+async function listPage(reads: Reader, accountId: string, query: AuditQuery): Promise<Page<Row>> {
   const walk = chooseWalk(query)
   const start = readStart(query, walk) ?? { ...BEFORE_ALL, bound: await findNewest(reads) }
   const parameters = toParameters(accountId, query, start)
@@ -66,7 +65,7 @@ async function listPage(
   const shown = rows.slice(0, query.limit)
   const end = rows.length > query.limit ? placeOf(shown.at(-1)) : stop
   return {
-    items: shown.map(toAuditRow),
+    items: shown,
     next: end === undefined ? undefined : encodeStart(walk, { ...end, bound: start.bound }),
   }
 }
@@ -76,10 +75,10 @@ async function listPage(
  * the id and the arrival, the newest rows are still looked through.
  */
 async function listCall(
-  reads: Reads,
+  reads: Reader,
   accountId: string,
   query: AuditQuery & { readonly requestId: string },
-): Promise<Page<AuditRow>> {
+): Promise<Page<Row>> {
   const near = narrow(query, timeOf(query.requestId))
   let cursor = query.cursor
   do {
@@ -107,13 +106,13 @@ function narrow(query: AuditQuery, time: number): AuditQuery {
   }
 }
 
-async function findNewest(reads: Reads): Promise<number> {
+async function findNewest(reads: Reader): Promise<number> {
   const [row] = await reads.query(NEWEST)
   return readInteger(asRow(row), 'sequence')
 }
 
 async function findStop(
-  reads: Reads,
+  reads: Reader,
   walk: Walk,
   parameters: Parameters,
 ): Promise<Place | undefined> {
@@ -133,6 +132,7 @@ function toParameters(accountId: string, filter: AuditFilter, start: Start): Par
     ':status': filter.status ?? null,
     ':code': filter.code ?? null,
     ':request': filter.requestId ?? null,
+    ':state': filter.state ?? null,
     ':from': filter.from ?? 0,
     ':to': filter.to ?? Number.MAX_SAFE_INTEGER,
     ':at': start.at,

@@ -6,6 +6,7 @@ import { createKeyId } from '../../core/ids.ts'
 import { NO_LIMITS, type KeyRecord, type KeySettings } from '../../core/key.ts'
 import { GatewayError } from '../../core/problem.ts'
 import type { KeyRepository } from '../store.ts'
+import { codeOf, isBusy } from './failure.ts'
 import { readLimit, readPlace, toPage } from './page.ts'
 import type { Reads } from './reads.ts'
 import { asRow, toKeyRecord } from './rows.ts'
@@ -21,13 +22,13 @@ export interface KeyParts {
 const INSERT = `
   INSERT INTO keys (
     name, allowed_models, allowed_regions, budget_limit, budget_period, rate_limit_rpm, metadata,
-    expires_at, id, account_id, project_id, kind, hash, created_at, revoked_at
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    expires_at, fits_budget, id, account_id, project_id, kind, hash, created_at, revoked_at
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const UPDATE = `
   UPDATE keys SET
     name = ?, allowed_models = ?, allowed_regions = ?, budget_limit = ?, budget_period = ?,
-    rate_limit_rpm = ?, metadata = ?, expires_at = ?
+    rate_limit_rpm = ?, metadata = ?, expires_at = ?, fits_budget = ?
   WHERE account_id = ? AND id = ? RETURNING *`
 
 // Who revokes twice learns when the key really ended.
@@ -53,21 +54,22 @@ export function loadKeys(database: Database): readonly KeyRecord[] {
 }
 
 export function createKeys({ database, writer, reads, clock }: KeyParts): KeyRepository {
-  const change = (sql: string, ...parameters: (string | number | null)[]): KeyRecord | undefined =>
-    write(writer, () => {
+  const change = (
+    sql: string,
+    ...parameters: (string | number | null)[]
+  ): Promise<KeyRecord | undefined> =>
+    write({ writer, clock }, () => {
       const [row] = database.query(sql).all(...parameters)
       return row === undefined ? undefined : toKeyRecord(asRow(row))
     })
 
-  const insert = (key: KeyRecord): void =>
-    write(writer, () => {
+  const insert = (key: KeyRecord): Promise<void> =>
+    write({ writer, clock }, () => {
       database.query(INSERT).run(...settingValues(key), ...identityValues(key))
     })
 
   return {
-    async insert(key) {
-      insert(key)
-    },
+    insert,
     async update(accountId, id, settings) {
       return change(UPDATE, ...settingValues(settings), accountId, id)
     },
@@ -75,10 +77,10 @@ export function createKeys({ database, writer, reads, clock }: KeyParts): KeyRep
       return change(REVOKE, at, accountId, id)
     },
     async replaceRoot(accountId, hash) {
-      const replaced = change(REPLACE_ROOT, hash, accountId)
+      const replaced = await change(REPLACE_ROOT, hash, accountId)
       if (replaced !== undefined) return replaced
       const first = createRoot(accountId, hash, clock.now())
-      insert(first)
+      await insert(first)
       return first
     },
     async find(accountId, id) {
@@ -117,6 +119,7 @@ function settingValues(settings: KeySettings): readonly (string | number | null)
     settings.rateLimitRpm ?? null,
     JSON.stringify(settings.metadata),
     settings.expiresAt ?? null,
+    settings.fitsBudget ? 1 : 0,
   ]
 }
 
@@ -125,22 +128,40 @@ function identityValues(key: KeyRecord): readonly (string | number | null)[] {
   return [id, accountId, projectId ?? null, kind, hash, createdAt, revokedAt ?? null]
 }
 
+/** A commit waits hardly at all, because calls wait with it; a key may be tried again. */
+const TRIES = 20
+const PAUSE_MS = 50
+
+async function write<Result>(
+  { writer, clock }: Pick<KeyParts, 'writer' | 'clock'>,
+  work: () => Result,
+): Promise<Result> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return writer.transact(work)
+    } catch (thrown) {
+      if (!isBusy(thrown) || tries === TRIES) throw asProblem(thrown)
+      // oxlint-disable-next-line no-await-in-loop -- a try after another is what it is
+      await new Promise<void>((resolve) => clock.after(PAUSE_MS, { tick: resolve }))
+    }
+}
+
 /** The border to the database: its own words stay in `cause`. */
-function write<Result>(writer: Writer, work: () => Result): Result {
-  try {
-    return writer.transact(work)
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    if (code === 'SQLITE_CONSTRAINT_UNIQUE')
-      throw new GatewayError('conflict', 'There is already a key with this id or secret.', {
-        retryable: false,
-        cause,
-      })
-    if (code.startsWith('SQLITE_CONSTRAINT'))
-      throw new GatewayError('internal_error', 'The key does not fit the store.', { cause })
-    throw new GatewayError('service_unavailable', 'The key could not be stored.', {
-      retryAfter: 1,
+function asProblem(cause: unknown): GatewayError {
+  const code = codeOf(cause)
+  if (code === 'SQLITE_CONSTRAINT_UNIQUE')
+    return new GatewayError('conflict', 'There is already a key with this id or secret.', {
+      retryable: false,
       cause,
     })
-  }
+  if (code.startsWith('SQLITE_CONSTRAINT'))
+    return new GatewayError('internal_error', 'The key does not fit the store.', { cause })
+  return new GatewayError('service_unavailable', unstored(cause), { retryAfter: 1, cause })
+}
+
+function unstored(cause: unknown): string {
+  const why = isBusy(cause)
+    ? 'another program has the database locked, such as a backup or a database tool. Let it end'
+    : 'the database cannot be written. See that its disk has room and its files belong to this user'
+  return `Nothing was changed: ${why}, then send the request again.`
 }

@@ -106,4 +106,102 @@ const AUDIT_QUERY = `
     WHERE status <> 200 OR code IS NOT NULL;
 `
 
-export const MIGRATIONS: readonly string[] = [TENANCY + AUDIT, AUDIT_QUERY]
+// The books. Holds, notes and audit rows share one row of numbers, which is their place in the chain; that
+// of an audit row is its sequence, so rows of older versions have the numbers before the first. Their state
+// is told by what they hold already, and what they cost is kept apart: no record of the chain proves it.
+const LEDGER = `
+  ALTER TABLE keys ADD COLUMN fits_budget INTEGER NOT NULL DEFAULT 1 CHECK (fits_budget IN (0, 1));
+
+  -- All words of a hold are numbers among the names: it is written on every call and hardly ever read.
+  CREATE TABLE holds (
+    number INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    hour INTEGER NOT NULL,
+    request_id TEXT NOT NULL,
+    account INTEGER NOT NULL,
+    project INTEGER,
+    key INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    stream INTEGER NOT NULL CHECK (stream IN (0, 1)),
+    amount INTEGER NOT NULL CHECK (amount >= 0),
+    budget_limit INTEGER,
+    period INTEGER,
+    input_tokens INTEGER NOT NULL,
+    max_tokens INTEGER NOT NULL,
+    terms INTEGER NOT NULL,
+    hash TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE notes (
+    number INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    request_id TEXT,
+    body TEXT NOT NULL,
+    hash TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX notes_by_request ON notes (request_id) WHERE request_id IS NOT NULL;
+  CREATE INDEX notes_checkpoints ON notes (number) WHERE kind IN ('month', 'archive');
+
+  -- What was booked in each hour, in the accounts that sums.ts names.
+  CREATE TABLE sums (
+    hour INTEGER NOT NULL,
+    account INTEGER NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount >= 0),
+    PRIMARY KEY (hour, account)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO names (name)
+    SELECT 'before/' || name FROM names WHERE number IN (SELECT DISTINCT key FROM audit);
+  INSERT INTO sums
+    WITH spent AS (
+      SELECT key, at / 3600000 AS hour, sum(cost) AS amount FROM audit GROUP BY 1, 2
+    )
+    SELECT hour, account.number, amount FROM spent
+    CROSS JOIN names ON names.number = spent.key
+    CROSS JOIN names AS account ON account.name = 'before/' || names.name
+    WHERE amount > 0;
+
+  DROP TRIGGER audit_is_final;
+  DROP INDEX audit_by_key;
+  ALTER TABLE audit ADD COLUMN state TEXT NOT NULL DEFAULT 'settled';
+  ALTER TABLE audit ADD COLUMN evidence TEXT;
+  ALTER TABLE audit ADD COLUMN held INTEGER;
+  ALTER TABLE audit ADD COLUMN hour INTEGER;
+  -- What a key pays may exceed its hold where the operator has it so, but then nothing is left to him.
+  ALTER TABLE audit ADD COLUMN overrun INTEGER NOT NULL DEFAULT 0
+    CHECK (overrun = 0 OR (overrun > 0 AND cost <= held));
+  ALTER TABLE audit ADD COLUMN held_ms REAL;
+  ALTER TABLE audit ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE audit ADD COLUMN details TEXT;
+  -- The place of the hold that it ends.
+  ALTER TABLE audit ADD COLUMN hold INTEGER;
+  -- None in rows of older versions, which are in no chain.
+  ALTER TABLE audit ADD COLUMN hash TEXT;
+  UPDATE audit SET state = 'voided' WHERE cost = 0 AND status <> 200;
+  CREATE INDEX audit_by_key ON audit (key, at);
+  -- The last guard of an operation that ends once.
+  CREATE UNIQUE INDEX audit_by_hold ON audit (hold) WHERE hold IS NOT NULL;
+  CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit
+  BEGIN
+    SELECT RAISE(ABORT, 'an audit row is final');
+  END;
+  CREATE TRIGGER hold_is_final BEFORE UPDATE ON holds
+  BEGIN
+    SELECT RAISE(ABORT, 'a hold is final');
+  END;
+  CREATE TRIGGER note_is_final BEFORE UPDATE ON notes
+  BEGIN
+    SELECT RAISE(ABORT, 'a note is final');
+  END;
+
+  CREATE TABLE marks (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO marks VALUES ('writer', 'wrt_' || lower(hex(randomblob(16))));
+  INSERT INTO marks
+    SELECT 'base', json_object('number', coalesce(max(sequence), 0), 'hash', '') FROM audit;
+  INSERT INTO marks
+    SELECT 'recovery', json_set(value, '$.at', 0, '$.open', json('[]')) FROM marks
+    WHERE name = 'base';
+`
+
+export const MIGRATIONS: readonly string[] = [TENANCY + AUDIT, AUDIT_QUERY, LEDGER]

@@ -7,22 +7,33 @@ import type { Clock } from '../../core/clock.ts'
 import { createPing } from '../ping.ts'
 import type { Store } from '../store.ts'
 import { createAudit } from './audit.ts'
+import type { Recovered } from './books.ts'
+import { explain } from './failure.ts'
+import { createForgetter } from './forget.ts'
 import { createKeys, loadKeys } from './keys.ts'
+import { createLedger } from './ledger.ts'
 import { lockFolder, prepareFolder, removeRunFile, type FolderLock } from './lock.ts'
 import { migrate } from './migrate.ts'
 import { createReads, startReader, unavailable } from './reads.ts'
+import { loadBooks, recover } from './recover.ts'
 import { asRow, readText } from './rows.ts'
 import { createWriter } from './writer.ts'
+
+/** What a record that is called durable survives: the death of the process, or of the machine as well. */
+export type Durability = 'process' | 'power'
 
 export interface SqliteOptions {
   readonly folder: string
   readonly clock: Clock
+  /** `process` where nothing is said. */
+  readonly durability?: Durability
 }
 
 interface Parts {
   readonly folder: string
   readonly lock: FolderLock
   readonly database: Database
+  readonly recovered: Recovered
   readonly clock: Clock
 }
 
@@ -30,45 +41,64 @@ const PRAGMAS = [
   // Small pages, because a commit writes every page that it touched as a whole.
   'page_size = 2048',
   'journal_mode = WAL',
-  // Survives the death of the process; a power cut may take the last moments.
-  'synchronous = normal',
   // Copying the log into the database stops every call for some 15 ms. Sixteen megabytes of log make
   // that rare enough to stay out of the slowest percent.
   'wal_autocheckpoint = 8000',
   'foreign_keys = on',
-  // Nobody else writes, so only a tool of the operator's can make a commit wait, and calls wait with it.
-  'busy_timeout = 1000',
 ]
 
-export async function openSqliteStore({ folder, clock }: SqliteOptions): Promise<Store> {
+/** For what is done before calls are taken. */
+const OPENING_WAIT = 'busy_timeout = 1000'
+/** Nobody else writes, so only a tool of the operator's can make a commit wait, and every call with it. */
+const CALL_WAIT = 'busy_timeout = 50'
+
+const SYNCHRONOUS: Readonly<Record<Durability, string>> = {
+  // A power cut may take the last moments.
+  process: 'synchronous = normal',
+  // Every commit waits for the disk.
+  power: 'synchronous = full',
+}
+
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  const { folder, clock } = options
   prepareFolder(folder)
   const lock = lockFolder(folder)
   try {
     // Whoever wrote it no longer has the folder.
     removeRunFile(folder)
-    return assemble({ folder, lock, clock, database: openDatabase(folder, clock) })
+    return assemble({ folder, lock, clock, ...openDatabase(options) })
   } catch (thrown) {
     lock.release()
     throw thrown
   }
 }
 
-function openDatabase(folder: string, clock: Clock): Database {
-  const file = join(folder, 'gateway.db')
+function openDatabase(options: SqliteOptions): Pick<Parts, 'database' | 'recovered'> {
+  const file = join(options.folder, 'gateway.db')
   const database = new Database(file, { create: true, readwrite: true })
   try {
     // Before the log exists, which takes over the rights of the database.
     chmodSync(file, 0o600)
-    for (const pragma of PRAGMAS) database.run(`PRAGMA ${pragma}`)
-    migrate(database)
-    insertFirstAccount(database, clock)
+    prepareDatabase(database, options)
+    const recovered = recover(database)
     for (const beside of [`${file}-wal`, `${file}-shm`])
       if (existsSync(beside)) chmodSync(beside, 0o600)
-    return database
+    database.run(`PRAGMA ${CALL_WAIT}`)
+    return { database, recovered }
   } catch (thrown) {
     database.close(true)
-    throw thrown
+    throw explain(file, thrown)
   }
+}
+
+function prepareDatabase(
+  database: Database,
+  { clock, durability = 'process' }: SqliteOptions,
+): void {
+  for (const pragma of [OPENING_WAIT, ...PRAGMAS, SYNCHRONOUS[durability]])
+    database.run(`PRAGMA ${pragma}`)
+  migrate(database)
+  insertFirstAccount(database, clock)
 }
 
 function insertFirstAccount(database: Database, clock: Clock): void {
@@ -80,15 +110,17 @@ function insertFirstAccount(database: Database, clock: Clock): void {
 }
 
 function assemble(parts: Parts): Store {
-  const { database, clock } = parts
-  const writer = createWriter(database)
+  const { database, clock, recovered } = parts
+  const writer = createWriter(database, recovered)
   const reads = createReads(() => startReader(database.filename))
+  const forgetter = createForgetter({ database, writer, reads })
   // By the connection that calls depend on: the reader may be far behind, and calls are served all the same.
   const ping = createPing(() => checkAnswers(database), clock)
   let closing: Promise<void> | undefined
 
   const close = async (): Promise<void> => {
     try {
+      forgetter.close()
       writer.close()
       // Before the database, whose last connection clears the log away and must be able to write.
       await reads.close()
@@ -99,7 +131,15 @@ function assemble(parts: Parts): Store {
 
   return {
     async load() {
-      return { accountId: readFirstAccount(database), keys: loadKeys(database) }
+      try {
+        return {
+          accountId: readFirstAccount(database),
+          keys: loadKeys(database),
+          ledger: loadBooks(database, clock.now()),
+        }
+      } catch (thrown) {
+        throw explain(database.filename, thrown)
+      }
     },
     append: (batch) => writer.append(batch),
     async acquire(_scope, want) {
@@ -107,6 +147,7 @@ function assemble(parts: Parts): Store {
     },
     keys: createKeys({ database, writer, reads, clock }),
     audit: createAudit(reads),
+    ledger: { ...createLedger(reads), forget: (through) => forgetter.forget(through) },
     async ping() {
       if (closing !== undefined) throw unavailable(new Error('the store is closed'))
       await ping()

@@ -1,13 +1,25 @@
 // Between rows and records. A row is unknown until a reader here has checked it, so what a damaged or
 // edited database holds is an error with a name and never a wrong amount.
-import type { AuditRow } from '../../core/audit.ts'
+import type { AuditRow, CallDetails, CallState, Evidence } from '../../core/audit.ts'
 import type { BudgetPeriod, KeyKind, KeyRecord } from '../../core/key.ts'
 import { toNanoUsd, type NanoUsd } from '../../core/money.ts'
+import type { HoldRecord, NoteKind, NoteRecord } from '../../core/record.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
 const KINDS: readonly KeyKind[] = ['root', 'token', 'managed']
 const PERIODS: readonly BudgetPeriod[] = ['daily', 'monthly', 'rolling']
+const STATES: readonly CallState[] = ['settled', 'voided', 'refused']
+const EVIDENCES: readonly Evidence[] = [
+  'unsent',
+  'refused',
+  'unknown',
+  'broken',
+  'reported',
+  'counted',
+  'crashed',
+]
+const NOTES: readonly NoteKind[] = ['attempt', 'progress', 'review', 'month', 'archive', 'resumed']
 
 export function toKeyRecord(row: Row): KeyRecord {
   return {
@@ -20,8 +32,8 @@ export function toKeyRecord(row: Row): KeyRecord {
     allowedModels: findTexts(row, 'allowed_models'),
     allowedRegions: findTexts(row, 'allowed_regions'),
     budgetLimit: findAmount(row, 'budget_limit'),
-    budgetPeriod:
-      row['budget_period'] === null ? undefined : readOneOf(row, 'budget_period', PERIODS),
+    budgetPeriod: findOneOf(row, 'budget_period', PERIODS),
+    fitsBudget: readInteger(row, 'fits_budget') === 1,
     rateLimitRpm: findInteger(row, 'rate_limit_rpm'),
     metadata: readTextRecord(row, 'metadata'),
     expiresAt: findInteger(row, 'expires_at'),
@@ -45,11 +57,48 @@ export function toAuditRow(row: Row): AuditRow {
     outputTokens: findInteger(row, 'output_tokens'),
     cost: readAmount(row, 'cost'),
     latencyMs: readNumber(row, 'latency_ms'),
-    firstTokenMs: row['first_token_ms'] === null ? undefined : readNumber(row, 'first_token_ms'),
+    firstTokenMs: findNumber(row, 'first_token_ms'),
     status: readInteger(row, 'status'),
     code: findText(row, 'code'),
     stream: readInteger(row, 'stream') === 1,
     attempts: readInteger(row, 'attempts'),
+    state: readOneOf(row, 'state', STATES),
+    evidence: findOneOf(row, 'evidence', EVIDENCES),
+    held: findAmount(row, 'held'),
+    hour: findInteger(row, 'hour'),
+    overrun: readAmount(row, 'overrun'),
+    heldMs: findNumber(row, 'held_ms'),
+    count: readInteger(row, 'count'),
+    details: findDetails(row, 'details'),
+  }
+}
+
+export function toHoldRecord(row: Row): HoldRecord {
+  return {
+    at: readInteger(row, 'at'),
+    hour: readInteger(row, 'hour'),
+    requestId: readText(row, 'request_id'),
+    accountId: readText(row, 'account_id'),
+    projectId: findText(row, 'project_id'),
+    keyId: readText(row, 'key_id'),
+    endpoint: readText(row, 'endpoint'),
+    model: readText(row, 'model'),
+    stream: readInteger(row, 'stream') === 1,
+    amount: readAmount(row, 'amount'),
+    limit: findAmount(row, 'budget_limit'),
+    period: findOneOf(row, 'period', PERIODS),
+    inputTokens: readInteger(row, 'input_tokens'),
+    maxTokens: readInteger(row, 'max_tokens'),
+    terms: readText(row, 'terms'),
+  }
+}
+
+export function toNoteRecord(row: Row): NoteRecord {
+  return {
+    at: readInteger(row, 'at'),
+    kind: readOneOf(row, 'kind', NOTES),
+    requestId: findText(row, 'request_id'),
+    body: readText(row, 'body'),
   }
 }
 
@@ -87,6 +136,10 @@ function findAmount(row: Row, column: string): NanoUsd | undefined {
   return row[column] === null ? undefined : readAmount(row, column)
 }
 
+function findNumber(row: Row, column: string): number | undefined {
+  return row[column] === null ? undefined : readNumber(row, column)
+}
+
 function readNumber(row: Row, column: string): number {
   const value = row[column]
   if (typeof value === 'bigint') return Number(value)
@@ -94,7 +147,7 @@ function readNumber(row: Row, column: string): number {
   return value
 }
 
-function findText(row: Row, column: string): string | undefined {
+export function findText(row: Row, column: string): string | undefined {
   return row[column] === null ? undefined : readText(row, column)
 }
 
@@ -102,6 +155,28 @@ function readOneOf<Word extends string>(row: Row, column: string, words: readonl
   const found = words.find((word) => word === row[column])
   if (found === undefined) throw unexpected(column)
   return found
+}
+
+function findOneOf<Word extends string>(
+  row: Row,
+  column: string,
+  words: readonly Word[],
+): Word | undefined {
+  return row[column] === null ? undefined : readOneOf(row, column, words)
+}
+
+/** Kept as its own text, which only this program writes and the chain covers. */
+function findDetails(row: Row, column: string): CallDetails | undefined {
+  if (row[column] === null) return undefined
+  const value: unknown = JSON.parse(readText(row, column))
+  if (!isDetails(value)) throw unexpected(column)
+  return value
+}
+
+function isDetails(value: unknown): value is CallDetails {
+  if (!isRow(value)) return false
+  const { tries } = value
+  return tries === undefined || (Array.isArray(tries) && tries.every(isRow))
 }
 
 function findTexts(row: Row, column: string): readonly string[] | undefined {

@@ -15,8 +15,16 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { asRecord, sampleRow } from '../../../test/contracts/samples.ts'
+import {
+  asNote,
+  asRecord,
+  NOW,
+  sampleCall,
+  sampleKey,
+  sampleRow,
+} from '../../../test/contracts/samples.ts'
 import { describeStore } from '../../../test/contracts/store.ts'
+import { createFakeClock } from '../../../test/fakes/clock.ts'
 import { createSystemClock } from '../../core/clock.ts'
 import type { Store } from '../store.ts'
 import { findRunFile, writeRunFile } from './lock.ts'
@@ -34,12 +42,13 @@ function createFolder(): string {
 
 describeStore('sqlite', async () => {
   const folder = createFolder()
-  let store = await openSqliteStore({ folder, clock })
+  const standing = createFakeClock(NOW)
+  let store = await openSqliteStore({ folder, clock: standing })
   return {
     store,
     async reopen() {
       await store.close()
-      store = await openSqliteStore({ folder, clock })
+      store = await openSqliteStore({ folder, clock: standing })
       return store
     },
     async dispose() {
@@ -208,10 +217,40 @@ describe('the SQLite store', () => {
     })
   })
 
-  it('never changes an audit row', async () => {
+  it('never changes a record', async () => {
     const opened = await open()
-    await opened.append([asRecord(sampleRow())])
-    expect(() => openOutsider().run('UPDATE audit SET cost = 0')).toThrow('an audit row is final')
+    await opened.append([...sampleCall(5), asNote('resumed', undefined, {})])
+    const other = openOutsider()
+    expect(() => other.run('UPDATE audit SET cost = 0')).toThrow('an audit row is final')
+    expect(() => other.run('UPDATE holds SET amount = 0')).toThrow('a hold is final')
+    expect(() => other.run("UPDATE notes SET body = ''")).toThrow('a note is final')
+  })
+
+  it('tries again to store a key while an outsider holds the database', async () => {
+    const opened = await open()
+    const { accountId } = await opened.load()
+    const other = openOutsider()
+    other.run('BEGIN IMMEDIATE')
+    const key = sampleKey(accountId)
+    const inserted = opened.keys.insert(key)
+    other.run('ROLLBACK')
+    await inserted
+    expect(await opened.keys.find(accountId, key.id)).toStrictEqual(key)
+  })
+
+  it('keeps records in either kind of durability', async () => {
+    const call = sampleCall(5)
+    for (const durability of ['power', 'process'] as const) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other, on one folder
+      const opened = await openSqliteStore({ folder, clock, durability })
+      // oxlint-disable-next-line no-await-in-loop -- the same
+      if (durability === 'power') await opened.append(call)
+      // oxlint-disable-next-line no-await-in-loop -- the same
+      const found = await opened.ledger.records(0, 10)
+      expect(found.map(({ record }) => record)).toEqual([...call])
+      // oxlint-disable-next-line no-await-in-loop -- the same
+      await opened.close()
+    }
   })
 
   describe('the reader', () => {
@@ -362,7 +401,8 @@ function spawnHolder(folder: string, requestId: string): ReturnType<typeof spawn
 
 function spawnScript(body: string): Bun.Subprocess<'ignore', 'pipe', 'inherit'> {
   const imports = `
-    import { createSystemClock } from ${JSON.stringify(join(import.meta.dir, '../../core/clock.ts'))}
+    import { createFakeClock } from '../../../test/fakes/clock.ts'
+import { createSystemClock } from ${JSON.stringify(join(import.meta.dir, '../../core/clock.ts'))}
     import { writeRunFile } from ${JSON.stringify(join(import.meta.dir, 'lock.ts'))}
     import { openSqliteStore } from ${JSON.stringify(join(import.meta.dir, 'open.ts'))}
   `

@@ -35,7 +35,8 @@ const FILTER = `
   AND (:region IS NULL OR region = :region COLLATE NOCASE)
   AND (:status IS NULL OR status = :status)
   AND (:code IS NULL OR code = :code)
-  AND (:request IS NULL OR request_id = :request)`
+  AND (:request IS NULL OR request_id = :request)
+  AND (:state IS NULL OR state = :state)`
 
 /** Along an index that begins with what is asked for and goes on with the time. */
 function alongIndex(letter: string, index: string, start: string): Walk {
@@ -90,8 +91,10 @@ export function chooseWalk({ keyId, status, code, requestId }: AuditFilter): Wal
 }
 
 /** Whether every row on the key's own way is wanted, so that a page fills as fast as it can be read. */
-export function isWholeKey(walk: Walk, { model, supplier, region, status }: AuditFilter): boolean {
+export function isWholeKey(walk: Walk, filter: AuditFilter): boolean {
+  const { model, supplier, region, status, state } = filter
   return (
-    walk === KEY_WALK && [model, supplier, region, status].every((value) => value === undefined)
+    walk === KEY_WALK &&
+    [model, supplier, region, status, state].every((value) => value === undefined)
   )
 }

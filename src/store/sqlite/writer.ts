@@ -1,36 +1,38 @@
 // The only writer of the database. Whatever is appended in one turn of the event loop is committed
-// together, after the turn: a commit costs more than the rows in it. This runs on every call.
+// together, after the turn: a commit costs more than the records in it. This runs on every call.
 import type { Database } from 'bun:sqlite'
-import type { AuditRow } from '../../core/audit.ts'
-import { GatewayError } from '../../core/problem.ts'
-import type { StoreRecord } from '../store.ts'
-import { createNames, type Names } from './names.ts'
-import { createRuns } from './runs.ts'
+import { asGatewayError } from '../../core/problem.ts'
+import type { LedgerRecord } from '../../core/record.ts'
+import type { Item } from '../operations.ts'
+import { createBooks, type Recovered } from './books.ts'
+import { appendFailed, isLost } from './failure.ts'
 
 export interface Writer {
-  append(batch: readonly StoreRecord[]): Promise<void>
+  append(batch: readonly LedgerRecord[]): Promise<void>
   /** Rare work in a transaction of its own; what it throws undoes it. */
   transact<Result>(work: () => Result): Result
+  /** Commits what is queued, and notes what a start must know of all records before this moment. */
+  mark(): void
+  /** To be called after names were removed, before anything else is written. */
+  forgetNames(): void
   /** Commits what is queued. Whatever is appended later is refused. */
   close(): void
 }
 
-const INSERT_AUDIT = `
-  INSERT INTO audit (
-    at, request_id, account, project_id, key, endpoint, model, supplier, region,
-    input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code, stream, attempts
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
-export function createWriter(database: Database): Writer {
+export function createWriter(database: Database, recovered: Recovered): Writer {
+  const { operations } = recovered
+  const books = createBooks(database, recovered)
   const begin = database.prepare('BEGIN IMMEDIATE')
   const commit = database.prepare('COMMIT')
-  const names = createNames(database)
-  const writeAudit = createAuditInsert(database, names)
-  let queue: StoreRecord[] = []
+  let { head } = recovered
+  let queue: Item[] = []
   let group: PromiseWithResolvers<void> | undefined
   let closed = false
+  /** After this nothing is written any more. */
+  let lost: Error | undefined
 
   const transact = <Result>(work: () => Result): Result => {
+    if (lost !== undefined) throw lost
     begin.run()
     try {
       const result = work()
@@ -39,23 +41,23 @@ export function createWriter(database: Database): Writer {
     } catch (thrown) {
       // SQLite itself has already rolled back after some failures, such as a full disk.
       if (database.inTransaction) database.run('ROLLBACK')
-      names.forget()
+      books.forget()
+      if (thrown instanceof Error && isLost(thrown)) lost = thrown
       throw thrown
     }
   }
 
-  const writeQueue = (): void => {
-    for (const record of queue) writeAudit(record.row)
-  }
+  const writeQueue = () => books.write(queue, head)
 
   const flush = (): void => {
     if (group === undefined) return
     const waiters = group
     try {
-      transact(writeQueue)
+      head = transact(writeQueue)
       waiters.resolve()
     } catch (thrown) {
-      waiters.reject(unavailable(thrown))
+      operations.undo(queue)
+      waiters.reject(appendFailed(thrown))
     } finally {
       group = undefined
       queue = []
@@ -64,52 +66,27 @@ export function createWriter(database: Database): Writer {
 
   return {
     append(batch) {
-      if (closed) return Promise.reject(unavailable(new Error('the store is closed')))
+      if (closed) return Promise.reject(appendFailed(new Error('the store is closed')))
+      try {
+        operations.take(batch, queue)
+      } catch (thrown) {
+        return Promise.reject(asGatewayError(thrown))
+      }
       if (group === undefined) {
         group = Promise.withResolvers()
         setImmediate(flush)
       }
-      for (const record of batch) queue.push(record)
       return group.promise
     },
     transact,
+    mark() {
+      flush()
+      transact(() => books.mark(head))
+    },
+    forgetNames: () => books.forget(),
     close() {
       closed = true
       flush()
     },
   }
-}
-
-function createAuditInsert(database: Database, names: Names): (row: AuditRow) => void {
-  const insert = database.prepare(INSERT_AUDIT)
-  const runs = createRuns(database)
-  return (row) => {
-    const { lastInsertRowid } = insert.run(
-      row.at,
-      row.requestId,
-      names.numberOf(row.accountId),
-      row.projectId ?? null,
-      names.numberOf(row.keyId),
-      row.endpoint,
-      row.model,
-      row.supplier ?? null,
-      row.region ?? null,
-      row.inputTokens ?? null,
-      row.outputTokens ?? null,
-      row.cost,
-      row.latencyMs,
-      row.firstTokenMs ?? null,
-      row.status,
-      row.code ?? null,
-      row.stream ? 1 : 0,
-      row.attempts,
-    )
-    runs.follow(Number(lastInsertRowid))
-  }
-}
-
-function unavailable(cause: unknown): GatewayError {
-  return new GatewayError('billing_unavailable', 'The record of this call could not be stored.', {
-    cause,
-  })
 }

@@ -1,11 +1,11 @@
 // Decides what the demo supplier says. No model runs: the answer follows from the request alone, so
 // that the same request always gets the same answer.
 import { createHash } from 'node:crypto'
-import type { Behaviour } from './models.ts'
+import { DEMO_LIMITS, type Behaviour } from './models.ts'
 import { badRequest } from './refusal.ts'
 import type { DemoRequest, Message, Tool } from './request.ts'
 import { sample } from './sample.ts'
-import { countTokens, cutToTokens, quote } from './text.ts'
+import { countPrompt, countTokens, cutToTokens, quote } from './text.ts'
 
 export interface Call {
   readonly id: string
@@ -39,11 +39,11 @@ const EXACTLY = /reply with exactly: ?([\s\S]*)$/i
 const ECHO_CHARACTERS_MAX = 200
 const RESULT_CHARACTERS_MAX = 2000
 const PARALLEL_CALLS_MAX = 16
-const FILL_TOKENS = 4096
 /** Over all choices: the text is made in memory. */
 const FILL_TOKENS_MAX = 131_072
 
 export function answer(request: DemoRequest, behaviour: Behaviour): readonly Choice[] {
+  checkWindow(request)
   const indexes = Array.from({ length: request.choices }, (_, index) => index)
   if (behaviour.fills) return indexes.map((index) => fillChoice(request, index))
   const draft = compose(request)
@@ -53,6 +53,19 @@ export function answer(request: DemoRequest, behaviour: Behaviour): readonly Cho
     'tools' in draft
       ? callChoice(request, index, reasoning, calls)
       : textChoice(request, index, reasoning, draft.text),
+  )
+}
+
+/** As a model with a window would: what bounds a call must hold here too. */
+function checkWindow(request: DemoRequest): void {
+  const { contextWindow, outputCeiling } = DEMO_LIMITS
+  const prompt = countPrompt(request)
+  const room = Math.min(request.maximum ?? outputCeiling, outputCeiling)
+  if (prompt + room <= contextWindow) return
+  throw badRequest(
+    `This model's maximum context length is ${contextWindow} tokens. However, your messages resulted in ${prompt} tokens. Please reduce the length of the messages.`,
+    'messages',
+    'context_length_exceeded',
   )
 }
 
@@ -129,7 +142,7 @@ function callOf(tool: Tool, position: number): Call {
 }
 
 function think(request: DemoRequest, reasoning: string): Thought {
-  const most = request.maximum ?? Infinity
+  const most = request.maximum ?? DEMO_LIMITS.outputCeiling
   const said = cutToTokens(reasoning, most)
   const spent = countTokens(said)
   return { said, spent, left: most - spent }
@@ -187,7 +200,7 @@ function callId(request: DemoRequest, index: number, position: string): string {
 }
 
 function fillChoice(request: DemoRequest, index: number): Choice {
-  const tokens = request.maximum ?? FILL_TOKENS
+  const tokens = request.maximum ?? DEMO_LIMITS.outputCeiling
   if (tokens * request.choices > FILL_TOKENS_MAX) {
     const most = `This model supports at most ${FILL_TOKENS_MAX} completion tokens.`
     throw badRequest(`max_tokens is too large: ${tokens}. ${most}`, 'max_tokens')

@@ -3,11 +3,9 @@
 import type { Call, Choice } from './answer.ts'
 import type { Json } from './json.ts'
 import type { DemoRequest } from './request.ts'
-import { countTokens, splitWords } from './text.ts'
+import { countPrompt, splitWords } from './text.ts'
 
 const CREATED = 1_767_225_600
-const MESSAGE_TOKENS = 4
-const IMAGE_TOKENS = 85
 
 export function headOf(request: DemoRequest, object: string): Json {
   return {
@@ -55,10 +53,7 @@ function callOf(call: Call): Json {
 }
 
 export function usageOf(request: DemoRequest, choices: readonly Choice[]): Json {
-  const { messages } = request
-  const textTokens = countTokens(messages.map((message) => message.text).join(''))
-  const images = messages.reduce((sum, message) => sum + message.images, 0)
-  const prompt = textTokens + MESSAGE_TOKENS * messages.length + IMAGE_TOKENS * images
+  const prompt = countPrompt(request)
   const completion = choices.reduce((sum, choice) => sum + choice.tokens, 0)
   return {
     prompt_tokens: prompt,

@@ -1,6 +1,7 @@
 // The demo supplier's answers seen from outside, through real requests. What is promised here is what
 // strangers and the gateway's own tests rely on.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { DEMO_LIMITS } from './models.ts'
 import { startDemo } from './server.ts'
 import {
   createClient,
@@ -213,6 +214,19 @@ describe('what it says', () => {
     }
     const tooMuch = { model: 'maximal', ...user('hi'), max_tokens: 1_000_000_000 }
     expect((await refuse(tooMuch)).status).toBe(400)
+  })
+
+  test('keeps to the limits that it is described with', async () => {
+    const { contextWindow, outputCeiling } = DEMO_LIMITS
+    const text = 'word'.repeat(outputCeiling + 1)
+    const answer = await complete(user(`Reply with exactly: ${text}`))
+    expect(answer.choices[0]?.finish_reason).toBe('length')
+    expect(answer.usage?.completion_tokens).toBe(outputCeiling)
+    const most = contextWindow - outputCeiling - 4
+    const whole = await complete(user('word'.repeat(most)))
+    expect(whole.usage?.prompt_tokens).toBe(most + 4)
+    const longer = await refuse({ model: 'chat', ...user('word'.repeat(most + 1)) })
+    expect(longer).toMatchObject({ status: 400, error: { code: 'context_length_exceeded' } })
   })
 })
 

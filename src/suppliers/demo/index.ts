@@ -3,7 +3,7 @@
 import { Secret } from '../../core/secret.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import type { Supplier } from '../supplier.ts'
-import { DEMO_REGIONS, demoModels, type DemoName } from './models.ts'
+import { DEMO_LIMITS, DEMO_REGIONS, demoModels, type DemoName } from './models.ts'
 import { startDemo, type DemoServer } from './server.ts'
 
 export interface DemoSuppliers {
@@ -27,7 +27,7 @@ export function startDemoSuppliers(dialect: Dialect): DemoSuppliers {
     models: new Map(
       demoModels.map(({ name, price }) => [
         `demo/${name}`,
-        { as: name, prices: [{ from: 0, price }], ownedBy: 'demo' },
+        { as: name, prices: [{ from: 0, price }], ownedBy: 'demo', limits: DEMO_LIMITS },
       ]),
     ),
     anyModel: undefined,

@@ -1,5 +1,6 @@
 // The demo supplier's models: one row says what a model is called, what it costs and how it behaves,
 // mostly how it misbehaves. A new misfortune is a row.
+import type { ModelLimits } from '../../core/load.ts'
 import { toPicoUsd } from '../../core/money.ts'
 import type { Price } from '../../core/usage.ts'
 import { printError, type ErrorFields } from './refusal.ts'
@@ -8,6 +9,16 @@ export type DemoName = 'demo' | 'demo-backup'
 
 /** The suppliers of the demo and where each is said to be, in the order in which they are asked. */
 export const DEMO_REGIONS: Readonly<Record<DemoName, string>> = { demo: 'EU', 'demo-backup': 'US' }
+
+/**
+ * The demo keeps to these by itself: without a maximum an answer ends at the ceiling, and a longer prompt is
+ * refused. With one it may be longer, so whoever relies on the ceiling sends no higher one.
+ */
+export const DEMO_LIMITS = {
+  contextWindow: 1_000_000,
+  outputCeiling: 4096,
+  imageTokens: 85,
+} as const satisfies ModelLimits
 
 /** A reply that does not depend on the request. */
 export interface Canned {

@@ -1,10 +1,19 @@
 // The demo's idea of a token: four bytes of UTF-8. Everything that counts or cuts text does it here,
 // so that what is billed, what is limited and what is sent agree.
+import { DEMO_LIMITS } from './models.ts'
+import type { DemoRequest } from './request.ts'
 
 const TOKEN_BYTES = 4
+const MESSAGE_TOKENS = 4
 
 export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / TOKEN_BYTES)
+}
+
+export function countPrompt({ messages }: DemoRequest): number {
+  const textTokens = countTokens(messages.map((message) => message.text).join(''))
+  const images = messages.reduce((sum, message) => sum + message.images, 0)
+  return textTokens + MESSAGE_TOKENS * messages.length + DEMO_LIMITS.imageTokens * images
 }
 
 /** The longest beginning that fits; half a character is never sent. */

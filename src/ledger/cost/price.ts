@@ -1,8 +1,16 @@
 // What a call costs: whole units times whole prices, one rounding at the end, upward.
-import { toNanoUsd, ZERO_USD, type NanoUsd, type PicoUsd } from '../core/money.ts'
-import type { Price, PriceList, Rates, Usage } from '../core/usage.ts'
+import { toNanoUsd, ZERO_USD, type NanoUsd, type PicoUsd } from '../../core/money.ts'
+import type { Price, PriceList, Rates, Usage } from '../../core/usage.ts'
+
+/**
+ * Of what a supplier reports beyond a call's hold no more than this is booked, a million dollars: nobody has such
+ * a bill to pay. Whoever checks a cost against its tokens must know of it.
+ */
+export const OVERRUN_MAX = 1_000_000_000_000_000
 
 const PICO_A_NANO = 1000
+/** Nine million dollars: no sum is told beyond it, so that no usage and no price can break one. */
+const MOST_USD: NanoUsd = toNanoUsd(Number.MAX_SAFE_INTEGER)
 
 /** The price that holds at a moment. */
 export function priceAt(prices: PriceList, at: number): Price {
@@ -11,6 +19,7 @@ export function priceAt(prices: PriceList, at: number): Price {
   return price
 }
 
+/** Never throws, whatever a supplier tells: a cost past the exact range is the last of it. */
 export function costOf(usage: Usage | undefined, price: Price): NanoUsd {
   if (usage === undefined) return ZERO_USD
   const rates = ratesFor(usage, price)
@@ -23,7 +32,8 @@ export function costOf(usage: Usage | undefined, price: Price): NanoUsd {
     plainOutput(usage) * output +
     usage.reasoningTokens * (rates.reasoning ?? output) +
     usage.audioOutputTokens * (rates.audioOutput ?? output)
-  if (!Number.isSafeInteger(pico)) return exactCost(usage, rates)
+  if (!Number.isSafeInteger(pico))
+    return pico < MOST_USD * PICO_A_NANO ? exactCost(usage, rates) : MOST_USD
   return toNanoUsd(Math.ceil(pico / PICO_A_NANO))
 }
 
@@ -46,10 +56,7 @@ function ratesFor(usage: Usage, price: Price): Rates {
   return long !== undefined && usage.inputTokens > long.above ? long.rates : price
 }
 
-/**
- * A sum past nine thousand dollars leaves the exact range of a number; whole integers do not. What comes out
- * always fits: the counts that are believed and the highest rate of a file stay below nine million dollars.
- */
+/** A sum past nine thousand dollars leaves the exact range of a number; whole integers do not. */
 function exactCost(usage: Usage, rates: Rates): NanoUsd {
   const { input, output } = rates
   const parts: readonly (readonly [number, PicoUsd])[] = [
@@ -61,7 +68,10 @@ function exactCost(usage: Usage, rates: Rates): NanoUsd {
     [usage.reasoningTokens, rates.reasoning ?? output],
     [usage.audioOutputTokens, rates.audioOutput ?? output],
   ]
-  const pico = parts.reduce((sum, [units, rate]) => sum + BigInt(units) * BigInt(rate), 0n)
+  const pico = parts.reduce(
+    (sum, [units, rate]) => sum + BigInt(Math.ceil(units)) * BigInt(rate),
+    0n,
+  )
   const nano = (pico + BigInt(PICO_A_NANO - 1)) / BigInt(PICO_A_NANO)
-  return toNanoUsd(Number(nano))
+  return toNanoUsd(Math.min(Number(nano), MOST_USD))
 }

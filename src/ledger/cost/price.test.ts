@@ -2,11 +2,11 @@
 // once and upward.
 import { describe, expect, it } from 'bun:test'
 import { assert, integer, property, record, type Arbitrary } from 'fast-check'
-import { catalogue } from '../catalog/index.ts'
-import { DOLLARS_MAX } from '../config/price.ts'
-import { toPicoUsd } from '../core/money.ts'
-import type { PriceList, Rates, Usage } from '../core/usage.ts'
-import { readUsage } from '../dialects/openai-chat/usage.ts'
+import { catalogue } from '../../catalog/index.ts'
+import { DOLLARS_MAX } from '../../config/price.ts'
+import { toPicoUsd } from '../../core/money.ts'
+import type { PriceList, Rates, Usage } from '../../core/usage.ts'
+import { readUsage } from '../../dialects/openai-chat/usage.ts'
 import { costOf, priceAt } from './price.ts'
 
 const counts = integer({ min: 0, max: 10_000_000 })
@@ -124,6 +124,24 @@ describe('the price of a call', () => {
         const all = [input, output, cachedInput, cacheWrite, audioInput, reasoning, audioOutput]
         expect(Math.max(...all)).toBeLessThanOrEqual(DOLLARS_MAX * 1_000_000)
       }
+  })
+
+  it('ends with the exact range, whatever is told and at whatever price', () => {
+    const rate = toPicoUsd(Number.MAX_SAFE_INTEGER)
+    for (const tokens of [2001, 1_000_000_000, Number.MAX_SAFE_INTEGER, Infinity])
+      expect<number>(
+        costOf({ ...NOTHING, inputTokens: tokens }, { input: rate, output: rate }),
+      ).toBe(Number.MAX_SAFE_INTEGER)
+    const last = costOf({ ...NOTHING, inputTokens: 1000 }, { input: rate, output: rate })
+    expect<number>(last).toBe(Number.MAX_SAFE_INTEGER)
+    const less = costOf({ ...NOTHING, inputTokens: 999 }, { input: rate, output: rate })
+    expect(BigInt(less)).toBe((999n * BigInt(Number.MAX_SAFE_INTEGER) + 999n) / 1000n)
+  })
+
+  it('counts a part of a token as a whole one where the sum is large', () => {
+    const rate = toPicoUsd(1_000_000_000_000_000)
+    const usage = { ...NOTHING, inputTokens: 10.5 }
+    expect<number>(costOf(usage, { input: rate, output: rate })).toBe(11_000_000_000_000)
   })
 
   it('is a nano-dollar for the smallest part of one', () => {

@@ -1,0 +1,98 @@
+// What the ledger writes down. A record is final: what changes is said by another record. One call is one
+// operation: a hold before anything is sent, and an audit row that ends it.
+import type { AuditRow } from './audit.ts'
+import type { BudgetPeriod } from './key.ts'
+import type { NanoUsd } from './money.ts'
+import type { Price } from './usage.ts'
+
+/** Money that is set aside for a call. From here on a supplier may have been paid for it. */
+export interface HoldRecord {
+  /** The books' own time, which never goes back. */
+  readonly at: number
+  /** Hours since 1970 by the same time: what the call costs is charged to this hour, whenever it ends. */
+  readonly hour: number
+  readonly requestId: string
+  readonly accountId: string
+  readonly projectId: string | undefined
+  readonly keyId: string
+  readonly endpoint: string
+  /** As the caller asked for it. */
+  readonly model: string
+  readonly stream: boolean
+  /** The most that the call can cost. */
+  readonly amount: NanoUsd
+  /** The budget that allowed it; both undefined where the key has none. */
+  readonly limit: NanoUsd | undefined
+  readonly period: BudgetPeriod | undefined
+  /** What the input is thought to be, for want of anything better. */
+  readonly inputTokens: number
+  /** The most output tokens, of all choices. */
+  readonly maxTokens: number
+  /** Who may be asked, and at which prices, in order: the JSON of `Terms`. One text for many calls. */
+  readonly terms: string
+}
+
+/** Fixed with the hold: a change of prices or suppliers does not touch a call that runs. */
+export type Terms = readonly TermsEntry[]
+
+export interface TermsEntry {
+  readonly supplier: string
+  readonly region: string
+  /** The id of the model as it is listed. */
+  readonly model: string
+  readonly price: Price
+}
+
+/**
+ * What else is worth a record: `attempt` another supplier is asked, `progress` how much a long stream has
+ * delivered, `review` nobody knows how the call ended, `month` a month is closed, `archive` older records
+ * were moved to a file, `resumed` the books could not be written for a while.
+ */
+export type NoteKind = 'attempt' | 'progress' | 'review' | 'month' | 'archive' | 'resumed'
+
+export interface NoteRecord {
+  readonly at: number
+  readonly kind: NoteKind
+  /** Of the call that it is about; undefined where it is about none. */
+  readonly requestId: string | undefined
+  /** JSON. */
+  readonly body: string
+}
+
+/** The body of an `attempt`. */
+export interface AttemptNote {
+  readonly supplier: string
+}
+
+/** The body of a `progress`. */
+export interface ProgressNote {
+  readonly outputTokens: number
+}
+
+/** The body of a `review`. */
+export interface ReviewNote {
+  readonly reason: string
+}
+
+export type LedgerRecord =
+  | { readonly type: 'hold'; readonly hold: HoldRecord }
+  | { readonly type: 'audit'; readonly row: AuditRow }
+  | { readonly type: 'note'; readonly note: NoteRecord }
+
+/** What a key has spent in one hour. */
+export interface SpentHour {
+  readonly keyId: string
+  readonly hour: number
+  readonly amount: NanoUsd
+}
+
+/** A call that was held and has no end yet. */
+export interface OpenOperation {
+  readonly hold: HoldRecord
+  /** Since when nobody knows how it ended; undefined while it was simply running. */
+  readonly reviewAt: number | undefined
+  /** Suppliers after the first that were asked, as far as anyone wrote it down. */
+  readonly suppliers: readonly string[]
+  /** What is known to have been delivered. */
+  readonly outputTokens: number
+}

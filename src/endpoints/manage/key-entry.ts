@@ -1,0 +1,104 @@
+// A key as people and programs read it. Its budget is what the books hold calls to at this very moment, so
+// that whatever is refused can be explained from a read.
+import type { KeyRecord } from '../../core/key.ts'
+import type { Load } from '../../core/load.ts'
+import { toJsonUsd, toNanoUsd, type NanoUsd } from '../../core/money.ts'
+import type { Price } from '../../core/usage.ts'
+import { Bound } from '../../ledger/cost/bound.ts'
+import type { BudgetState } from '../../ledger/ledger.ts'
+import { priceAt } from '../../ledger/cost/price.ts'
+import type { Plant } from '../../pipeline/call.ts'
+import type { Candidate } from '../../suppliers/routes.ts'
+import { printTime } from './print.ts'
+
+export type KeyStatus = 'active' | 'budget_exhausted' | 'revoked' | 'expired'
+
+type Surroundings = Pick<Plant, 'ledger' | 'routes' | 'clock'>
+
+export function describeKey(key: KeyRecord, plant: Surroundings): object {
+  const budget = plant.ledger.budgetOf(key.id)
+  return {
+    id: key.id,
+    name: key.name,
+    status: statusOf(key, budget, plant),
+    ...describeBudget(budget),
+    fit: key.fitsBudget ? 'on' : 'off',
+    allowed_models: key.allowedModels ?? null,
+    allowed_regions: key.allowedRegions ?? null,
+    rate_limit_rpm: key.rateLimitRpm ?? null,
+    metadata: key.metadata,
+    created: printTime(key.createdAt),
+    expires_at: printTime(key.expiresAt),
+    revoked_at: printTime(key.revokedAt),
+  }
+}
+
+/** Without a budget there is still a sum worth knowing, that of the calendar month. */
+function describeBudget(budget: BudgetState): object {
+  const { limit, used, held, inReview, period, resetsAt } = budget
+  const hasBudget = limit !== undefined
+  return {
+    budget_limit: hasBudget ? toJsonUsd(limit) : null,
+    budget_used: toJsonUsd(used),
+    budget_remaining: hasBudget ? toJsonUsd(toNanoUsd(limit - used)) : null,
+    budget_held: hasBudget ? toJsonUsd(held) : null,
+    budget_in_review: hasBudget ? toJsonUsd(inReview) : null,
+    budget_period: hasBudget ? period : null,
+    resets_at: hasBudget ? printTime(resetsAt) : null,
+  }
+}
+
+/** What ends a key for good is told before what a new period or a higher limit mends. */
+function statusOf(key: KeyRecord, { limit, used }: BudgetState, plant: Surroundings): KeyStatus {
+  const now = plant.clock.now()
+  if (key.revokedAt !== undefined) return 'revoked'
+  if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired'
+  const isStopped = limit !== undefined && !canPay(limit - used, key, plant)
+  return isStopped ? 'budget_exhausted' : 'active'
+}
+
+/** Whether there is one call that what is left would still pay. Running calls may yet give something back. */
+function canPay(rest: number, key: KeyRecord, { routes, clock }: Surroundings): boolean {
+  const now = clock.now()
+  let isServed = false
+  for (const model of key.allowedModels ?? routes.models.map(({ id }) => id))
+    for (const candidate of routes.find(model) ?? []) {
+      if (!isOpenTo(key, candidate)) continue
+      if (leastCost(candidate, now) <= rest) return true
+      isServed = true
+    }
+  return !isServed && rest > 0
+}
+
+function isOpenTo({ allowedRegions }: KeyRecord, { supplier, attempts }: Candidate): boolean {
+  const isInside = allowedRegions === undefined || allowedRegions.includes(supplier.region)
+  return isInside && attempts.length > 0
+}
+
+/** One message, and one token in answer to it. */
+const LEAST: Load = {
+  bytes: 1,
+  messages: 1,
+  images: 0,
+  inline: [],
+  audioBytes: 0,
+  maxTokens: 1,
+  choices: 1,
+  predictedBytes: 0,
+  asksAudio: false,
+  elsewhere: undefined,
+  unbounded: undefined,
+}
+
+const known = new WeakMap<Price, NanoUsd>()
+
+/** Depends on the price alone: one message fits into every window. */
+function leastCost({ route }: Candidate, now: number): NanoUsd {
+  const price = priceAt(route.prices, now)
+  const found = known.get(price)
+  if (found !== undefined) return found
+  const bound = new Bound(LEAST, [{ price, limits: undefined }])
+  const cost = bound.costAt(0, 1)
+  known.set(price, cost)
+  return cost
+}

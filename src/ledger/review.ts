@@ -1,0 +1,132 @@
+// Calls whose process died before their end. What they cost is not known; what is known is what was held,
+// what was asked of whom at which prices, and how far a long stream had come.
+import type { AuditRow } from '../core/audit.ts'
+import { toNanoUsd, ZERO_USD, type NanoUsd } from '../core/money.ts'
+import type {
+  AttemptNote,
+  LedgerRecord,
+  NoteKind,
+  ProgressNote,
+  ReviewNote,
+  Terms,
+  TermsEntry,
+} from '../core/record.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Operation } from './book.ts'
+import type { LedgerPolicy } from './policy.ts'
+import { costOf } from './cost/price.ts'
+
+/** How a review is ended by hand or by the policy. */
+export interface Resolution {
+  /** What the key pays; capped at what is held. */
+  readonly cost: NanoUsd
+  readonly by: string
+  readonly reason: string
+}
+
+/** What the audit says of a call whose end nobody saw. */
+const LOST_STATUS = 500
+const LOST_CODE = 'operation_unknown'
+
+export function reviewNote(at: number, requestId: string): LedgerRecord {
+  const body: ReviewNote = { reason: 'the process ended before the call did' }
+  return note(at, 'review', requestId, body)
+}
+
+export function attemptNote(at: number, requestId: string, supplier: string): LedgerRecord {
+  const body: AttemptNote = { supplier }
+  return note(at, 'attempt', requestId, body)
+}
+
+export function progressNote(at: number, requestId: string, outputTokens: number): LedgerRecord {
+  const body: ProgressNote = { outputTokens }
+  return note(at, 'progress', requestId, body)
+}
+
+export function resumedNote(at: number, downMs: number): LedgerRecord {
+  return note(at, 'resumed', undefined, { downMs: Math.round(downMs) })
+}
+
+function note(
+  at: number,
+  kind: NoteKind,
+  requestId: string | undefined,
+  body: object,
+): LedgerRecord {
+  return { type: 'note', note: { at, kind, requestId, body: JSON.stringify(body) } }
+}
+
+/** What the input and what was delivered cost at the prices that were fixed, and never more than was held. */
+export function estimateOf(operation: Operation): NanoUsd {
+  const { hold, outputTokens } = operation
+  const asked = askedLast(operation)
+  if (asked === undefined) return ZERO_USD
+  const cost = costOf(usageOf(hold.inputTokens, outputTokens), asked.price)
+  return toNanoUsd(Math.min(cost, hold.amount))
+}
+
+/** The audit row of an operation that leaves its review, by hand or by a rule. */
+export function resolvedRow(
+  operation: Operation,
+  decision: Resolution | Exclude<LedgerPolicy['recovery'], 'keep'>,
+): AuditRow {
+  const { hold } = operation
+  const asked = askedLast(operation)
+  const resolution = typeof decision === 'string' ? byRule(operation, decision) : decision
+  const cost = toNanoUsd(Math.min(resolution.cost, hold.amount))
+  return {
+    at: hold.at,
+    requestId: hold.requestId,
+    accountId: hold.accountId,
+    projectId: hold.projectId,
+    keyId: hold.keyId,
+    endpoint: hold.endpoint,
+    model: asked?.model ?? hold.model,
+    supplier: asked?.supplier,
+    region: asked?.region,
+    inputTokens: hold.inputTokens,
+    outputTokens: operation.outputTokens,
+    cost,
+    latencyMs: 0,
+    firstTokenMs: undefined,
+    status: LOST_STATUS,
+    code: LOST_CODE,
+    stream: hold.stream,
+    attempts: 1 + operation.suppliers.length,
+    state: cost > 0 ? 'settled' : 'voided',
+    evidence: 'crashed',
+    held: hold.amount,
+    hour: hold.hour,
+    overrun: ZERO_USD,
+    heldMs: undefined,
+    count: 1,
+    details: { resolved: { by: resolution.by, reason: resolution.reason } },
+  }
+}
+
+function byRule(operation: Operation, rule: 'charge_estimate' | 'charge_hold'): Resolution {
+  const by = `ledger.recovery: ${rule}`
+  return rule === 'charge_hold'
+    ? { cost: operation.hold.amount, by, reason: 'all that was held' }
+    : { cost: estimateOf(operation), by, reason: 'the input and what is known to be delivered' }
+}
+
+/** Of those that may have been asked, the one that is known to have been asked last. */
+function askedLast({ hold, suppliers }: Operation): TermsEntry | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its own print, from its own chain
+  const terms = JSON.parse(hold.terms) as Terms
+  const last = suppliers.at(-1)
+  return terms.find(({ supplier }) => supplier === last) ?? terms[0]
+}
+
+function usageOf(inputTokens: number, outputTokens: number): Usage {
+  return {
+    inputTokens,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    audioInputTokens: 0,
+    outputTokens,
+    reasoningTokens: 0,
+    audioOutputTokens: 0,
+  }
+}

@@ -1,0 +1,42 @@
+// Who may be asked at which prices, as the hold writes it down. It is the same for most calls of a model, so
+// the last one is kept with the first attempt on the list, which is made once for each route.
+import type { Terms } from '../core/record.ts'
+import type { Price } from '../core/usage.ts'
+import type { BoundTerms } from '../ledger/cost/bound.ts'
+import type { Attempt } from '../suppliers/routes.ts'
+
+export interface CallTerms {
+  /** The JSON of `Terms`. */
+  readonly text: string
+  readonly list: readonly BoundTerms[]
+}
+
+interface Known extends CallTerms {
+  readonly attempts: readonly Attempt[]
+  readonly prices: readonly Price[]
+}
+
+const known = new WeakMap<Attempt, Known>()
+
+export function termsOf(attempts: readonly Attempt[], prices: readonly Price[]): CallTerms {
+  const first = attempts[0]!
+  const last = known.get(first)
+  if (last !== undefined && isSame(last.attempts, attempts) && isSame(last.prices, prices))
+    return last
+  const terms: Terms = attempts.map(({ supplier, modelId }, index) => ({
+    supplier: supplier.id,
+    region: supplier.region,
+    model: modelId,
+    price: prices[index]!,
+  }))
+  const list = attempts.map(({ route }, index) => ({ price: prices[index]!, limits: route.limits }))
+  const made = { attempts, prices, text: JSON.stringify(terms), list }
+  known.set(first, made)
+  return made
+}
+
+function isSame<Item>(one: readonly Item[], other: readonly Item[]): boolean {
+  if (one.length !== other.length) return false
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
+  return true
+}

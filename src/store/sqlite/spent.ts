@@ -1,0 +1,106 @@
+// What a start must know of what keys have spent. Thousands of keys with seven hundred hours each are millions
+// of sums, so only who counts by the hour is told each hour, and the rest whole days.
+import type { Database } from 'bun:sqlite'
+import { toNanoUsd } from '../../core/money.ts'
+import type { SpentHour } from '../../core/record.ts'
+import { asRow, findInteger, readAmount, readInteger, readText } from './rows.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_HOURS = 24
+/** No period of a budget is longer. */
+export const KEPT_HOURS = 32 * DAY_HOURS
+/** Days that are told by the hour, whatever the period, today among them: a day that has not ended is no sum. */
+const EXACT_DAYS = 2
+
+// What a key paid by the records that are here, and by those that are not: both count alike.
+const OWNERS = `
+  SELECT names.number, id, coalesce(budget_period, '') AS period
+  FROM (
+    SELECT number, substr(name, 5) AS id FROM names WHERE name >= 'key/' AND name < 'key0'
+    UNION ALL
+    SELECT number, substr(name, 8) FROM names WHERE name >= 'before/' AND name < 'before0'
+  ) AS names LEFT JOIN keys USING (id)`
+
+const NEXT_HOUR = 'SELECT min(hour) AS hour FROM sums WHERE hour >= ?'
+
+// What is too large for a number is as good as the largest: no limit of a budget is higher.
+const OF_HOUR = `
+  SELECT account, min(amount, ${Number.MAX_SAFE_INTEGER}) AS amount FROM sums
+  WHERE hour = ? AND amount > 0`
+
+interface Owner {
+  readonly keyId: string
+  readonly isRolling: boolean
+}
+
+/** `now` is the books' time. In the order of the hours. */
+export function loadSpent(database: Database, now: number): readonly SpentHour[] {
+  const owners = readOwners(database)
+  const today = dayOf(Math.floor(now / HOUR_MS))
+  const exactFrom = (today - EXACT_DAYS + 1) * DAY_HOURS
+  const spent = new SpentList()
+  const next = database.query(NEXT_HOUR)
+  const ofHour = database.query(OF_HOUR)
+  let hour = findInteger(asRow(next.get(today * DAY_HOURS - KEPT_HOURS)), 'hour')
+  while (hour !== undefined) {
+    spent.begin(hour)
+    for (const found of ofHour.all(hour)) {
+      const row = asRow(found)
+      const owner = owners.get(readInteger(row, 'account'))
+      if (owner === undefined) continue
+      const isExact = owner.isRolling || hour >= exactFrom
+      spent.add(owner.keyId, readAmount(row, 'amount'), isExact)
+    }
+    hour = findInteger(asRow(next.get(hour + 1)), 'hour')
+  }
+  return spent.end()
+}
+
+function readOwners(database: Database): ReadonlyMap<number, Owner> {
+  const rows = database.query(OWNERS).all().map(asRow)
+  return new Map(
+    rows.map((row) => [
+      readInteger(row, 'number'),
+      { keyId: readText(row, 'id'), isRolling: row['period'] === 'rolling' },
+    ]),
+  )
+}
+
+/** Adds up an hour and its day at a time. */
+class SpentList {
+  readonly #list: SpentHour[] = []
+  readonly #ofHour = new Map<string, number>()
+  readonly #ofDay = new Map<string, number>()
+  #hour = 0
+
+  begin(hour: number): void {
+    this.#close(this.#ofHour, this.#hour)
+    if (dayOf(hour) !== dayOf(this.#hour)) this.#closeDay()
+    this.#hour = hour
+  }
+
+  add(keyId: string, amount: number, isExact: boolean): void {
+    const sums = isExact ? this.#ofHour : this.#ofDay
+    sums.set(keyId, Math.min((sums.get(keyId) ?? 0) + amount, Number.MAX_SAFE_INTEGER))
+  }
+
+  end(): readonly SpentHour[] {
+    this.#close(this.#ofHour, this.#hour)
+    this.#closeDay()
+    return this.#list
+  }
+
+  /** At its last hour: the sum leaves a period no sooner than any part of it would. */
+  #closeDay(): void {
+    this.#close(this.#ofDay, (dayOf(this.#hour) + 1) * DAY_HOURS - 1)
+  }
+
+  #close(sums: Map<string, number>, hour: number): void {
+    for (const [keyId, amount] of sums) this.#list.push({ keyId, hour, amount: toNanoUsd(amount) })
+    sums.clear()
+  }
+}
+
+function dayOf(hour: number): number {
+  return Math.floor(hour / DAY_HOURS)
+}

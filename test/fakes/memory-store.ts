@@ -1,0 +1,142 @@
+// A store that keeps records in memory and loses none. It can be told to fail and to take its time, and what
+// it has kept can be loaded as a real one loads it: from the records alone.
+import type {
+  LedgerRecord,
+  OpenOperation,
+  ProgressNote,
+  AttemptNote,
+} from '../../src/core/record.ts'
+import type { LedgerState, Store } from '../../src/store/store.ts'
+
+type Batch = readonly LedgerRecord[]
+
+interface Pending {
+  readonly batch: Batch
+  readonly resolve: () => void
+  readonly reject: (cause: unknown) => void
+}
+
+export class MemoryStore implements Pick<Store, 'append'> {
+  /** What is durable, in order. */
+  readonly records: LedgerRecord[] = []
+  /** Told of every batch in the moment in which it is handed over, durable or not. */
+  onAppend: (batch: Batch) => void = () => {}
+  /** Told of every record that became durable. */
+  onDurable: (record: LedgerRecord) => void = () => {}
+  /** Told of every batch that was refused. */
+  onRefused: (batch: Batch) => void = () => {}
+  #cause: Error | undefined
+  #isStalled = false
+  #pending: Pending[] = []
+
+  append(batch: Batch): Promise<void> {
+    this.onAppend(batch)
+    if (this.#isStalled) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      this.#pending.push({ batch, resolve, reject })
+      return promise
+    }
+    if (this.#cause !== undefined) {
+      this.onRefused(batch)
+      return Promise.reject(this.#cause)
+    }
+    this.#keep(batch)
+    return Promise.resolve()
+  }
+
+  /** From now on, and for all that waits, nothing becomes durable. */
+  fail(cause: Error = new Error('the disk is full')): void {
+    this.#cause = cause
+    this.#isStalled = false
+    for (const { batch, reject } of this.#takePending()) {
+      this.onRefused(batch)
+      reject(cause)
+    }
+  }
+
+  /** From now on nothing is answered. */
+  stall(): void {
+    this.#isStalled = true
+  }
+
+  /** All is well again, and what waited becomes durable. */
+  recover(): void {
+    this.#cause = undefined
+    this.#isStalled = false
+    for (const { batch, resolve } of this.#takePending()) {
+      this.#keep(batch)
+      resolve()
+    }
+  }
+
+  /** The process dies. Of what waited so many batches had reached the disk, and nobody was told of any. */
+  crash(kept = 0): void {
+    for (const { batch } of this.#takePending().slice(0, kept)) this.#keep(batch)
+    this.#cause = undefined
+    this.#isStalled = false
+  }
+
+  /** How many batches wait. */
+  get waiting(): number {
+    return this.#pending.length
+  }
+
+  load(): LedgerState {
+    return stateOf(this.records)
+  }
+
+  #takePending(): readonly Pending[] {
+    const pending = this.#pending
+    this.#pending = []
+    return pending
+  }
+
+  #keep(batch: Batch): void {
+    for (const record of batch) {
+      this.records.push(record)
+      this.onDurable(record)
+    }
+  }
+}
+
+type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] }
+
+/** The books as the records tell them. */
+export function stateOf(records: Iterable<LedgerRecord>): LedgerState {
+  const open = new Map<string, Mutable<OpenOperation>>()
+  const spent = new Map<string, Mutable<LedgerState['spent'][number]>>()
+  let at = 0
+  for (const record of records) {
+    if (record.type === 'hold') {
+      const { hold } = record
+      at = Math.max(at, hold.at)
+      open.set(hold.requestId, { hold, reviewAt: undefined, suppliers: [], outputTokens: 0 })
+    } else if (record.type === 'note') {
+      at = Math.max(at, record.note.at)
+      takeNote(record.note, open)
+    } else if (record.row.hour !== undefined) {
+      const { requestId, keyId, hour, cost } = record.row
+      open.delete(requestId)
+      const known = spent.get(`${keyId} ${hour}`)
+      if (known === undefined) spent.set(`${keyId} ${hour}`, { keyId, hour, amount: cost })
+      else known.amount = (known.amount + cost) as typeof cost
+    }
+  }
+  return {
+    at,
+    spent: [...spent.values()].filter(({ amount }) => amount > 0),
+    open: [...open.values()],
+  }
+}
+
+function takeNote(
+  { at, kind, requestId = '', body }: Extract<LedgerRecord, { type: 'note' }>['note'],
+  open: ReadonlyMap<string, Mutable<OpenOperation>>,
+): void {
+  const operation = open.get(requestId)
+  if (operation === undefined) return
+  if (kind === 'review') operation.reviewAt = at
+  if (kind === 'progress') operation.outputTokens = (JSON.parse(body) as ProgressNote).outputTokens
+  if (kind === 'attempt')
+    operation.suppliers = [...operation.suppliers, (JSON.parse(body) as AttemptNote).supplier]
+}
