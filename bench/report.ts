@@ -129,8 +129,10 @@ function relayCells(row: Row): Cells {
 
 function goalCells({ label, value, unit, atMost }: Measure): Cells {
   const print = (figure: number): string =>
-    unit === '×' ? figure.toFixed(2) : Math.round(figure).toLocaleString('en')
-  const goal = atMost === undefined ? '' : `≤ ${unit === '×' ? atMost : print(atMost)} ${unit}`
+    unit === '×' || (unit === 'ms' && figure < 10)
+      ? figure.toFixed(2)
+      : Math.round(figure).toLocaleString('en')
+  const goal = atMost === undefined ? '' : `≤ ${atMost < 10 ? atMost : print(atMost)} ${unit}`
   const verdict = atMost === undefined ? '' : value <= atMost ? 'met' : 'MISSED'
   return [capital(label), goal, `${print(value)} ${unit}`, verdict]
 }

@@ -1,5 +1,5 @@
 // The callers of the own load, as a process: `bun callers.ts <order.json>`. Each asks, reads its answer
-// to the end and asks again; when the time is up, it asks no more.
+// to the end and asks again, or all of them ask at a pace; when the time is up, nobody asks any more.
 import { readFileSync } from 'node:fs'
 import { percentile } from '../figures.ts'
 import { complaintOf } from './check.ts'
@@ -13,7 +13,9 @@ let complaint = ''
 
 const started = performance.now()
 const deadline = started + order.seconds * 1000
-await Promise.all(Array.from({ length: order.callers }, call))
+if (order.callsPerSecond === undefined)
+  await Promise.all(Array.from({ length: order.callers }, callOn))
+else await callAtPace(order.callsPerSecond)
 const tally: Tally = {
   calls: latencies.length,
   failed,
@@ -24,16 +26,29 @@ const tally: Tally = {
 }
 process.stdout.write(JSON.stringify(tally))
 
+async function callOn(): Promise<void> {
+  while (performance.now() < deadline) await call()
+}
+
+/** Whoever is late is not waited for: the next call begins when it is due. */
+async function callAtPace(callsPerSecond: number): Promise<void> {
+  const calls: Promise<void>[] = []
+  while (performance.now() < deadline) {
+    const due = ((performance.now() - started) / 1000) * callsPerSecond
+    while (calls.length < due) calls.push(call())
+    await Bun.sleep(1)
+  }
+  await Promise.all(calls)
+}
+
 async function call(): Promise<void> {
   const { url, headers, body, answer } = order
-  while (performance.now() < deadline) {
-    const asked = performance.now()
-    const found = await fetch(url, { method: 'POST', headers, body })
-      .then(async (response) => complaintOf(response.status, await response.text(), answer))
-      .catch(String)
-    latencies.push(performance.now() - asked)
-    if (found === undefined) continue
-    failed++
-    complaint ||= found
-  }
+  const asked = performance.now()
+  const found = await fetch(url, { method: 'POST', headers, body })
+    .then(async (response) => complaintOf(response.status, await response.text(), answer))
+    .catch(String)
+  latencies.push(performance.now() - asked)
+  if (found === undefined) return
+  failed++
+  complaint ||= found
 }

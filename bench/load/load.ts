@@ -1,5 +1,5 @@
-// The contract of a load generator: so many callers, each asking again as soon as it has its answer,
-// and every answer checked.
+// The contract of a load generator: so many callers, each asking again as soon as it has its answer, or so
+// many calls a second whatever becomes of them; and every answer checked.
 
 export type LoadId = 'wrk' | 'own'
 
@@ -10,6 +10,8 @@ export interface Order {
   readonly answer: Answer
   readonly callers: number
   readonly seconds: number
+  /** Calls begin at this pace, by the own load alone; without it as fast as the callers get their answers. */
+  readonly callsPerSecond?: number
 }
 
 export interface Answer {

@@ -2,11 +2,12 @@
 import { UsageError } from '../options.ts'
 import { coldStart } from './cold-start.ts'
 import { openStreams } from './open-streams.ts'
+import { pace } from './pace.ts'
 import { relayCosts } from './relay-cost.ts'
 import { reload } from './reload.ts'
 import type { Scenario } from './scenario.ts'
 
-export const scenarios: readonly Scenario[] = [...relayCosts, openStreams, reload, coldStart]
+export const scenarios: readonly Scenario[] = [...relayCosts, pace, openStreams, reload, coldStart]
 
 export function pickScenarios(only: readonly string[]): readonly Scenario[] {
   if (only.length === 0) return scenarios
