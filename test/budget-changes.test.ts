@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'bun:test'
 import type { Supplier } from '../src/suppliers/supplier.ts'
 import { createFakeClock, type FakeClock } from './fakes/clock.ts'
-import { ask, untilInLine, warmUp } from './fakes/crowd.ts'
+import { ask, untilInLine } from './fakes/crowd.ts'
 import { HELLO, startGateway, type Gateway } from './fakes/gateway.ts'
 import {
   answerWith,
@@ -130,7 +130,6 @@ describe('a limit that is changed', () => {
     const clock = createFakeClock()
     const { gateway, supplier } = await openShop(slow.script, clock)
     const key = await gateway.createKey({ name: 'raised', budget_limit: toUsd(PRICE), fit: 'off' })
-    await warmUp(gateway)
     const reader = await beginStream(gateway, key.key)
     const before = clock.listeners()
     // Time stands still, so nobody is sent away.

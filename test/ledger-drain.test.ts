@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'bun:test'
 import { Drain, type Running } from '../src/drain.ts'
 import { createFakeClock } from './fakes/clock.ts'
-import { ask, untilInLine, warmUp } from './fakes/crowd.ts'
+import { ask, untilInLine } from './fakes/crowd.ts'
 import { HELLO, startGateway } from './fakes/gateway.ts'
 import { askOf, boundOf, endOf, keyOf, openRoom, turns } from './fakes/ledger.ts'
 import { pricedAt, TOKEN_COST, toUsd } from './fakes/prices.ts'
@@ -23,7 +23,6 @@ describe('a call that waits in line when the rest is cut', () => {
     const gateway = tidy(await startGateway({ clock, suppliers: [pricedAt(supplier.origin)] }))
     const budget_limit = toUsd(TOKENS * TOKEN_COST)
     const { key } = await gateway.createKey({ name: 'k', budget_limit, fit: 'off' })
-    await warmUp(gateway)
     const running = ask(gateway.url, key, CALL)
     await supplier.request(0)
     const before = clock.listeners()

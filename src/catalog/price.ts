@@ -1,6 +1,6 @@
 // Published dollar texts become whole pico-dollars a unit here, once. What cannot be exact is refused;
 // the two places that must divide, minutes into seconds and percents, round upward.
-import { parseUsd, toPicoUsd, type PicoUsd } from '../core/money.ts'
+import { PICO_A_NANO, parseUsd, toPicoUsd, type PicoUsd } from '../core/money.ts'
 import type { DatedPrice, Price, PriceList, Rates } from '../core/usage.ts'
 import type { ModelKind, PriceRow, PriceText } from './model.ts'
 
@@ -20,7 +20,6 @@ export class PriceError extends RangeError {
   }
 }
 
-const PICO_A_NANO = 1000
 const UNITS_A_PRICE = 1_000_000
 const SECONDS_A_MINUTE = 60
 /** Pico-dollars of what costs less are still exact. */

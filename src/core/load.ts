@@ -28,6 +28,21 @@ export interface Load {
   readonly unbounded: string | undefined
 }
 
+/** Of a request that asks for nothing, to be added to. */
+export const NO_LOAD: Load = {
+  bytes: 0,
+  messages: 0,
+  images: 0,
+  inline: [],
+  audioBytes: 0,
+  maxTokens: undefined,
+  choices: 1,
+  predictedBytes: 0,
+  asksAudio: false,
+  elsewhere: undefined,
+  unbounded: undefined,
+}
+
 /** What a model can take and give; undefined where nobody knows. */
 export interface ModelLimits {
   /** Tokens, input and output together. */

@@ -7,6 +7,9 @@ declare const pico: unique symbol
 export type NanoUsd = number & { readonly [nano]: true }
 export type PicoUsd = number & { readonly [pico]: true }
 
+/** Pico-dollars in a nano-dollar. */
+export const PICO_A_NANO = 1000
+
 export const ZERO_USD: NanoUsd = toNanoUsd(0)
 
 const PLAIN_DECIMAL = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/

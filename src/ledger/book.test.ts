@@ -1,5 +1,6 @@
 // What a key has spent and holds, to the millisecond and the nano-dollar, and the few ways that an operation
 // can go. Every other way is a fault, and a fault changes nothing.
+import { hourOf } from '../core/hour.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test'
 import {
   array,
@@ -17,7 +18,6 @@ import type { BudgetPeriod } from '../core/key.ts'
 import { toNanoUsd } from '../core/money.ts'
 import { endOf, holdOf } from '../../test/fakes/ledger.ts'
 import { Book, Purse, type Operation } from './book.ts'
-import { hourOf } from './calendar.ts'
 import { LedgerFault } from './fault.ts'
 
 const PERIODS: readonly BudgetPeriod[] = ['daily', 'monthly', 'rolling']

@@ -1,15 +1,12 @@
 // What every key has spent and holds, and every operation without an end: the one state that decides and
 // is shown. Nothing here waits or writes; each change is checked, and one that cannot be is a fault.
+import { HOUR_MS, HOURS_KEPT } from '../core/hour.ts'
 import type { AuditRow } from '../core/audit.ts'
 import type { BudgetPeriod } from '../core/key.ts'
 import { toNanoUsd, ZERO_USD, type NanoUsd } from '../core/money.ts'
 import type { HoldRecord, OpenOperation, SpentHour } from '../core/record.ts'
 import { assertLedger } from './fault.ts'
 import { windowOf, type PeriodWindow } from './period.ts'
-
-const HOUR_MS = 3_600_000
-/** A rolling period is the longest that looks back; nothing older is ever asked for. */
-const HOURS_KEPT = 32 * 24
 
 /** `held → settled | voided | review`, `review → settled | voided`, and no other way. */
 export type OperationState = 'held' | 'review' | 'settled' | 'voided'

@@ -1,9 +1,10 @@
 // The books' time under clocks that are set forward, back and by a little: no period starts over by mistake,
 // and none is opened again.
+import { hourOf } from '../core/hour.ts'
 import { describe, expect, it } from 'bun:test'
 import { array, assert, constantFrom, integer, oneof, property, record } from 'fast-check'
 import { createFakeClock, type FakeClock } from '../../test/fakes/clock.ts'
-import { Calendar, doubtsOf, hourOf } from './calendar.ts'
+import { Calendar, doubtsOf } from './calendar.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

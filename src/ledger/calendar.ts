@@ -1,9 +1,9 @@
 // The books' own time. It goes with the wall clock, but a jump of that is believed only after ten minutes
 // in which it went on as it should; and it never goes back. So no clock that is set wrong for a moment
 // starts a period over, and none that is set back opens one again.
+import { HOUR_MS } from '../core/hour.ts'
 import type { Clock } from '../core/clock.ts'
 
-const HOUR_MS = 3_600_000
 /** What clocks drift apart, and are drawn together, without anybody having set them. */
 const SLACK_MS = 2_000
 const DOUBT_MS = 600_000
@@ -74,11 +74,6 @@ export function doubtsOf(newest: number, now: number): string | undefined {
 function describeSpan(milliseconds: number): string {
   if (milliseconds >= 2 * DAY_MS) return `${Math.floor(milliseconds / DAY_MS)} days`
   return `${Math.round(milliseconds / 1000)} s`
-}
-
-/** Hours since 1970. */
-export function hourOf(at: number): number {
-  return Math.floor(at / HOUR_MS)
 }
 
 function isNear(one: number, other: number): boolean {

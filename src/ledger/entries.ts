@@ -1,9 +1,9 @@
 // What a record books, by double entry: each entry debits one account and credits another by the same
 // amount, so all accounts together are always zero. The one place that says so; sums follow from it.
+import { hourOf } from '../core/hour.ts'
 import type { AuditRow } from '../core/audit.ts'
 import { ZERO_USD, type NanoUsd } from '../core/money.ts'
 import type { LedgerRecord } from '../core/record.ts'
-import { hourOf } from './calendar.ts'
 
 export interface Entry {
   readonly debit: string

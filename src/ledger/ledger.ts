@@ -1,5 +1,6 @@
 // The books while the gateway runs: money is set aside before a call leaves, and spent or given back when
 // it ends. What is decided is decided in memory and in one step; what is decided is durable before it counts.
+import { hourOf } from '../core/hour.ts'
 import type { AuditRow } from '../core/audit.ts'
 import type { Place } from '../core/chain.ts'
 import type { Clock, Ticker } from '../core/clock.ts'
@@ -11,7 +12,7 @@ import type { Log } from '../observe/log.ts'
 import type { LedgerState, Store } from '../store/store.ts'
 import { Book, type Operation, type Purse } from './book.ts'
 import type { Bound, Fit } from './cost/bound.ts'
-import { Calendar, doubtsOf, hourOf } from './calendar.ts'
+import { Calendar, doubtsOf } from './calendar.ts'
 import type { Uncounted } from './cost/counter.ts'
 import { Ending } from './ending.ts'
 import { LedgerFault } from './fault.ts'
@@ -300,7 +301,7 @@ export class Ledger implements Ticker {
     try {
       await this.#store.append([{ type: 'hold', hold: operation.hold }])
     } catch (thrown) {
-      this.#book.withdraw(operation)
+      this.#withdraw(operation)
       this.#fail(thrown)
       this.#lines.wake(operation.hold.keyId)
       throw ledgerUnavailable(thrown)
@@ -365,6 +366,14 @@ export class Ledger implements Ticker {
   #take(hold: HoldRecord): Operation {
     try {
       return this.#book.grant(hold)
+    } catch (thrown) {
+      throw this.#judge(thrown)
+    }
+  }
+
+  #withdraw(operation: Operation): void {
+    try {
+      this.#book.withdraw(operation)
     } catch (thrown) {
       throw this.#judge(thrown)
     }

@@ -1,5 +1,6 @@
 // When a budget starts over. Pure arithmetic in UTC, so that a period is the same on every machine and
 // in every season; nothing here knows what was spent or asks for the time.
+import { HOUR_MS, hourOf } from '../core/hour.ts'
 import type { BudgetPeriod } from '../core/key.ts'
 
 export interface PeriodWindow {
@@ -11,7 +12,6 @@ export interface PeriodWindow {
   resetsAt(oldestSpentAt: number | undefined): number | undefined
 }
 
-const HOUR_MS = 3_600_000
 const ROLLING_MS = 30 * 24 * HOUR_MS
 
 const WINDOWS: Readonly<Record<BudgetPeriod, (now: number) => PeriodWindow>> = {
@@ -43,15 +43,15 @@ function calendarWindow(from: number, to: number): PeriodWindow {
 
 /** Whole hours, so that what was spent in one leaves in one piece, 720 hours after that hour began. */
 function lastThirtyDays(now: number): PeriodWindow {
-  const to = hourOf(now) + HOUR_MS
+  const to = hourStart(now) + HOUR_MS
   return {
     from: to - ROLLING_MS,
     to,
     resetsAt: (oldestSpentAt) =>
-      oldestSpentAt === undefined ? undefined : hourOf(oldestSpentAt) + ROLLING_MS,
+      oldestSpentAt === undefined ? undefined : hourStart(oldestSpentAt) + ROLLING_MS,
   }
 }
 
-function hourOf(moment: number): number {
-  return Math.floor(moment / HOUR_MS) * HOUR_MS
+function hourStart(moment: number): number {
+  return hourOf(moment) * HOUR_MS
 }

@@ -1,11 +1,11 @@
 // What is made of a call whose end nobody saw, from nothing but its records: it counts against its key until
 // a rule or a person ends it, once.
+import { hourOf } from '../core/hour.ts'
 import { describe, expect, it } from 'bun:test'
 import { toNanoUsd } from '../core/money.ts'
 import { askOf, endOf, holdOf, keyOf, openRoom, turns, type Room } from '../../test/fakes/ledger.ts'
 import { MemoryStore, stateOf } from '../../test/fakes/memory-store.ts'
 import { Book, type Operation } from './book.ts'
-import { hourOf } from './calendar.ts'
 import type { LedgerPolicy } from './policy.ts'
 import {
   attemptNote,

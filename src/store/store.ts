@@ -3,13 +3,7 @@
 import type { AuditRow, CallState } from '../core/audit.ts'
 import type { KeyRecord, KeySettings } from '../core/key.ts'
 import type { NanoUsd } from '../core/money.ts'
-import type {
-  HoldRecord,
-  LedgerRecord,
-  NoteRecord,
-  OpenOperation,
-  SpentHour,
-} from '../core/record.ts'
+import type { LedgerRecord, NoteRecord, OpenOperation, SpentHour } from '../core/record.ts'
 
 export interface Store {
   /** Everything that admission keeps in memory. */
@@ -70,8 +64,6 @@ export interface LedgerRepository {
   totals(fromHour: number, toHour: number): Promise<readonly Total[]>
   /** The notes of kind `month` and `archive` that are still here, in the order of the chain. */
   checkpoints(): Promise<readonly NoteRecord[]>
-  /** What was set aside for a call, whether it has ended or not. */
-  find(accountId: string, requestId: string): Promise<HoldRecord | undefined>
   /** Removes the records up to this place, which must be in safe keeping. Refused while one is open. */
   forget(through: ChainPlace): Promise<void>
 }

@@ -471,26 +471,5 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
     ])
   })
 
-  describe('a hold', () => {
-    it('is found by its request, whether its call has ended or not, in its own account', async () => {
-      const open = sampleHold({ requestId: requestIdAt(NOW) })
-      const ended = sampleHold({ requestId: requestIdAt(NOW), projectId: 'prj_a' })
-      const refused = sampleRow({ requestId: requestIdAt(NOW) })
-      await store().append([asHold(open), asHold(ended), asRecord(endOf(ended)), asRecord(refused)])
-      const find = (account: string, request: string): Promise<unknown> =>
-        store().ledger.find(account, request)
-      expect(await find('acc_a', open.requestId)).toStrictEqual(open)
-      expect(await find('acc_a', ended.requestId)).toStrictEqual(ended)
-      for (const [account, request] of [
-        ['acc_b', open.requestId],
-        ['acc_b', ended.requestId],
-        ['acc_a', refused.requestId],
-        ['acc_a', requestIdAt(NOW)],
-      ] as const)
-        // oxlint-disable-next-line no-await-in-loop -- cases of one sentence
-        expect(await find(account, request)).toBeUndefined()
-    })
-  })
-
   describeForgetting({ store, reopen, loadLedger, records, expectChain })
 }

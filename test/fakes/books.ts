@@ -109,11 +109,6 @@ export class FakeBooks implements LedgerRepository {
     for (const { record } of chain) if (record.type === 'audit') this.#spend(record.row)
   }
 
-  async find(_accountId: string, requestId: string): Promise<HoldRecord | undefined> {
-    const found = this.chain.map(({ record }) => (record.type === 'hold' ? record.hold : undefined))
-    return found.find((hold) => hold?.requestId === requestId)
-  }
-
   /** Puts another record in the place of this one and leaves all hashes as they are. */
   edit(number: number, change: (record: LedgerRecord) => LedgerRecord): void {
     this.chain = this.chain.map((each) =>

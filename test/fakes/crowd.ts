@@ -1,7 +1,7 @@
 // Callers in any number at once. They speak over bare sockets: a process may fetch only so much at a time,
 // and the gateway under test, which is in the same one, needs that for its suppliers.
 import type { FakeClock } from './clock.ts'
-import { HELLO, type Gateway } from './gateway.ts'
+import type { Gateway } from './gateway.ts'
 import { formatRequest, sendRaw } from './raw.ts'
 import { DONE } from './supplier.ts'
 
@@ -62,13 +62,6 @@ export async function askUntilDecided(
 /** The details of a refusal, and all else in its envelope. */
 export function errorOf({ text }: Said): Readonly<Record<string, unknown>> {
   return (JSON.parse(text) as { error: Record<string, unknown> }).error
-}
-
-/** Makes the gateway ready to count tokens, which it does before it refuses anyone or lets him wait. */
-export async function warmUp(gateway: Gateway): Promise<void> {
-  const { key } = await gateway.createKey({ name: 'warm', budget_limit: 0 })
-  const { status } = await ask(gateway.url, key, { ...HELLO, max_tokens: 1 })
-  if (status !== 402) throw new Error(`a key without money was answered with ${status}`)
 }
 
 /** Until so many wait for time to pass, and go on waiting: who stands in line is one of them. */

@@ -1,5 +1,6 @@
 // One call whole, for whoever has to explain it: what was set aside, who was asked, what came of it and what
 // that proves. A call without an end is told from the books as they stand in memory.
+import { HOUR_MS } from '../../core/hour.ts'
 import type { AuditRow, CallDetails, TryDetails } from '../../core/audit.ts'
 import { toJsonUsd, type PicoUsd } from '../../core/money.ts'
 import type { Terms, TermsEntry } from '../../core/record.ts'
@@ -10,8 +11,6 @@ import type { LedgerPolicy } from '../../ledger/policy.ts'
 import { estimateOf } from '../../ledger/review.ts'
 import { describeCall } from './audit-entry.ts'
 import { printTime } from './print.ts'
-
-const HOUR_MS = 3_600_000
 
 /** The fields of the audit, then what only one call at a time is asked for. */
 export function describeEnded(row: AuditRow): object {

@@ -1,7 +1,7 @@
 // A key as people and programs read it. Its budget is what the books hold calls to at this very moment, so
 // that whatever is refused can be explained from a read.
 import type { KeyRecord } from '../../core/key.ts'
-import type { Load } from '../../core/load.ts'
+import { NO_LOAD, type Load } from '../../core/load.ts'
 import { toJsonUsd, toNanoUsd, type NanoUsd } from '../../core/money.ts'
 import type { Price } from '../../core/usage.ts'
 import { Bound } from '../../ledger/cost/bound.ts'
@@ -76,19 +76,7 @@ function isOpenTo({ allowedRegions }: KeyRecord, { supplier, attempts }: Candida
 }
 
 /** One message, and one token in answer to it. */
-const LEAST: Load = {
-  bytes: 1,
-  messages: 1,
-  images: 0,
-  inline: [],
-  audioBytes: 0,
-  maxTokens: 1,
-  choices: 1,
-  predictedBytes: 0,
-  asksAudio: false,
-  elsewhere: undefined,
-  unbounded: undefined,
-}
+const LEAST: Load = { ...NO_LOAD, bytes: 1, messages: 1, maxTokens: 1 }
 
 const known = new WeakMap<Price, NanoUsd>()
 

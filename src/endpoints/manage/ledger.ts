@@ -1,11 +1,11 @@
 // The books as a whole: where they stand, what this month has come to, and the order to archive what is
 // closed. Checking and exporting them is for a command, which reads the files and burdens no call.
+import { hourOf } from '../../core/hour.ts'
 import { GatewayError } from '../../core/problem.ts'
 import { toJsonUsd } from '../../core/money.ts'
 import type { Clock } from '../../core/clock.ts'
 import { json } from '../../http/reply.ts'
 import type { ArchivedMonth } from '../../ledger/months/archive.ts'
-import { hourOf } from '../../ledger/calendar.ts'
 import { hoursOf, monthOf } from '../../ledger/months/checkpoint.ts'
 import type { KeyedEndpoint } from '../endpoint.ts'
 import { checkOrigin, readManagementBody } from './body.ts'

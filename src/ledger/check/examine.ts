@@ -1,10 +1,10 @@
 // Looks at the records one after another, in the order of the chain, and keeps no more of them than is
 // open: each must follow from those before it. What is wrong is noted, and the walk goes on.
+import { HOUR_MS, hourOf } from '../../core/hour.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import type { HoldRecord, LedgerRecord, NoteRecord } from '../../core/record.ts'
 import { SUM_MAX, type ChainedRecord, type ChainPlace } from '../../store/store.ts'
 import { Bills } from './bill.ts'
-import { hourOf } from '../calendar.ts'
 import {
   hoursOf,
   monthOf,
@@ -18,7 +18,6 @@ import { OVERRUN_MAX } from '../cost/price.ts'
 import { Taken } from './taken.ts'
 import { ChainWalk } from './walk.ts'
 
-const HOUR_MS = 3_600_000
 /** Ends that are remembered, to tell a second end from one that never had a hold. */
 const ENDED_KEPT = 4096
 /** Records that may lie between a charge beyond its hold and a grant that could not know of it yet. */

@@ -1,11 +1,8 @@
 // What was taken of a key's budget, by the hour: what was spent and what is held. Kept by whoever checks the
 // books, apart from the state that they are run by, so that no mistake of the one hides in the other.
+import { HOUR_MS, HOURS_KEPT } from '../../core/hour.ts'
 import type { BudgetPeriod } from '../../core/key.ts'
 import { windowOf, type PeriodWindow } from '../period.ts'
-
-const HOUR_MS = 3_600_000
-/** No period looks further back. */
-const HOURS_KEPT = 32 * 24
 
 export interface TakenSum {
   readonly window: PeriodWindow

@@ -13,27 +13,13 @@ import {
   record,
   type Arbitrary,
 } from 'fast-check'
-import type { Load, ModelLimits } from '../../core/load.ts'
+import { NO_LOAD, type Load, type ModelLimits } from '../../core/load.ts'
 import { toPicoUsd } from '../../core/money.ts'
 import type { Price, Rates, Usage } from '../../core/usage.ts'
 import { Bound, ENDLESS_TOKENS, LEAST_TOKENS, type BoundTerms } from './bound.ts'
 import { costOf } from './price.ts'
 
 const RUNS = { numRuns: 3000 }
-
-const LOAD: Load = {
-  bytes: 0,
-  messages: 0,
-  images: 0,
-  inline: [],
-  audioBytes: 0,
-  maxTokens: undefined,
-  choices: 1,
-  predictedBytes: 0,
-  asksAudio: false,
-  elsewhere: undefined,
-  unbounded: undefined,
-}
 
 /** A nano-dollar a token, so that amounts are numbers of tokens. */
 const PLAIN: Price = { input: toPicoUsd(1000), output: toPicoUsd(1000) }
@@ -48,12 +34,12 @@ function terms(limits: ModelLimits | undefined, at: Price = PLAIN): readonly Bou
 }
 
 function wholeOf(load: Partial<Load>, all: readonly BoundTerms[]): number | undefined {
-  return new Bound({ ...LOAD, ...load }, all).whole()?.amount
+  return new Bound({ ...NO_LOAD, ...load }, all).whole()?.amount
 }
 
 describe('the input of a call', () => {
   const inputOf = (load: Partial<Load>, limits?: ModelLimits, counted?: number): number =>
-    new Bound({ ...LOAD, ...load }, terms(limits), counted).inputTokens
+    new Bound({ ...NO_LOAD, ...load }, terms(limits), counted).inputTokens
 
   it.each<readonly [string, Partial<Load>, ModelLimits | undefined, number]>([
     ['has no more tokens than bytes', { bytes: 100 }, undefined, 100],
@@ -86,7 +72,7 @@ describe('the input of a call', () => {
 
   it('is the largest of all who may answer', () => {
     const both = [...terms({ contextWindow: 50 }), ...terms({ contextWindow: 80 })]
-    expect(new Bound({ ...LOAD, bytes: 100 }, both).inputTokens).toBe(80)
+    expect(new Bound({ ...NO_LOAD, bytes: 100 }, both).inputTokens).toBe(80)
   })
 })
 
@@ -152,7 +138,7 @@ describe('the worst case', () => {
   it('is unknown where nothing bounds the output, unless that is free', () => {
     expect(wholeOf({ bytes: 10 }, terms(undefined))).toBeUndefined()
     expect(wholeOf({ bytes: 10 }, [...terms({ outputCeiling: 9 }), ...terms({})])).toBeUndefined()
-    const free = new Bound({ ...LOAD, bytes: 10 }, terms(undefined, price(1000, 0)))
+    const free = new Bound({ ...NO_LOAD, bytes: 10 }, terms(undefined, price(1000, 0)))
     expect(free.whole()).toEqual({
       amount: 10 as never,
       maxTokens: undefined,
@@ -163,7 +149,7 @@ describe('the worst case', () => {
   it('is unknown where nothing bounds the input, unless that is free', () => {
     const load = { bytes: 10, maxTokens: 5, elsewhere: 'file_id' }
     expect(wholeOf(load, terms({ outputCeiling: 9 }))).toBeUndefined()
-    const bound = new Bound({ ...LOAD, ...load }, terms(undefined))
+    const bound = new Bound({ ...NO_LOAD, ...load }, terms(undefined))
     expect(bound.fit(Number.MAX_SAFE_INTEGER, false, true)).toBeUndefined()
     expect(wholeOf(load, terms(undefined, price(0, 1000)))).toBe(5)
     expect(wholeOf(load, terms(undefined, FREE))).toBe(0)
@@ -349,7 +335,7 @@ describe('a window that input and output share', () => {
 
 describe('what a budget pays', () => {
   const bound = (load: Partial<Load>, limits: ModelLimits = { outputCeiling: 10_000 }): Bound =>
-    new Bound({ ...LOAD, ...load }, terms(limits))
+    new Bound({ ...NO_LOAD, ...load }, terms(limits))
 
   it('is all of it where that fits and nobody else calls', () => {
     expect(bound({ bytes: 100, maxTokens: 10_000 }).fit(10_100, false, true)).toEqual({
@@ -417,11 +403,11 @@ describe('what a budget pays', () => {
       ...terms({ outputCeiling: 500 }, price(1000, 9000)),
       ...terms({ outputCeiling: 9000 }),
     ]
-    const calls = new Bound({ ...LOAD, bytes: 100 }, both)
+    const calls = new Bound({ ...NO_LOAD, bytes: 100 }, both)
     // The dear one cannot put out more than 500, so it does not hold back the other.
     expect(calls.fit(20_100, true, true)).toMatchObject({ amount: 5100, maxTokens: 5000 })
     expect(calls.fit(6100, true, true)).toMatchObject({ amount: 4600, maxTokens: 1024 })
-    const asked = new Bound({ ...LOAD, bytes: 100, maxTokens: 700 }, both)
+    const asked = new Bound({ ...NO_LOAD, bytes: 100, maxTokens: 700 }, both)
     expect(asked.fit(90_000, true, true)?.maxTokens).toBeUndefined()
   })
 
@@ -458,7 +444,7 @@ describe('what a budget pays', () => {
     })
     assert(
       property(some, ({ rest, rate, predictedBytes }) => {
-        const load = { ...LOAD, maxTokens: 2 ** 52, predictedBytes }
+        const load = { ...NO_LOAD, maxTokens: 2 ** 52, predictedBytes }
         const fit = new Bound(load, terms(undefined, price(0, rate))).fit(rest, true, true)
         const left = BigInt(Math.floor(rest / 4)) * 1000n - BigInt(predictedBytes * rate)
         expect(BigInt(fit?.maxTokens ?? 0)).toBe(left / BigInt(rate))
@@ -517,7 +503,7 @@ describe('the worst case of one attempt', () => {
       ...terms({ outputCeiling: 500 }, price(1000, 9000)),
       ...terms({ outputCeiling: 9000 }),
     ]
-    const bound = new Bound({ ...LOAD, bytes: 100, choices: 2, predictedBytes: 10 }, both)
+    const bound = new Bound({ ...NO_LOAD, bytes: 100, choices: 2, predictedBytes: 10 }, both)
     const fit = bound.fit(9190, true, true)
     expect(fit?.outputTokens).toBe(2 * 1024 + 10)
     expect(bound.costAt(0, fit?.outputTokens ?? 0)).toBe((100 + 1010 * 9) as never)
@@ -538,11 +524,11 @@ describe('the worst case of one attempt', () => {
   })
 
   it('is the largest amount where nothing bounds it', () => {
-    const bound = new Bound({ ...LOAD, bytes: 70 }, terms(undefined))
+    const bound = new Bound({ ...NO_LOAD, bytes: 70 }, terms(undefined))
     expect(bound.whole()).toBeUndefined()
     expect(bound.costAt(0, 30)).toBe(100 as never)
     expect(bound.costAt(0, ENDLESS_TOKENS)).toBe(Number.MAX_SAFE_INTEGER as never)
-    const open = new Bound({ ...LOAD, bytes: 70, elsewhere: 'file_id' }, terms(undefined))
+    const open = new Bound({ ...NO_LOAD, bytes: 70, elsewhere: 'file_id' }, terms(undefined))
     expect(open.costAt(0, 30)).toBe(Number.MAX_SAFE_INTEGER as never)
   })
 })

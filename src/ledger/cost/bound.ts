@@ -1,7 +1,7 @@
 // The most that a call can cost, from the size of its body and the limits of whoever may answer: never less
 // than any usage within them costs. One is made for every call, so it is plain arithmetic.
 import type { Load, ModelLimits } from '../../core/load.ts'
-import { toNanoUsd, type NanoUsd } from '../../core/money.ts'
+import { PICO_A_NANO, toNanoUsd, type NanoUsd } from '../../core/money.ts'
 import type { Price, Rates } from '../../core/usage.ts'
 
 /** One for each attempt, in their order. */
@@ -36,7 +36,6 @@ const UNKNOWN_MOST_TOKENS = 32_768
 /** One call takes a quarter of what is left for its output, since others may come. */
 const SHARES = 4
 const TEXT_BYTES_A_TOKEN = 4
-const PICO_A_NANO = 1000
 
 /** What one attempt can come to. Infinite is unknown. */
 interface Extent {

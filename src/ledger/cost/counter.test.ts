@@ -8,7 +8,7 @@ import { countTokens as countCl100k } from 'vocabularies/encoding/cl100k_base'
 import { countTokens as countO200k } from 'vocabularies/encoding/o200k_base'
 import { countTokens as countOlder } from 'vocabularies/encoding/p50k_base'
 import { createFakeClock, type FakeClock } from '../../../test/fakes/clock.ts'
-import type { Load, Span } from '../../core/load.ts'
+import { NO_LOAD, type Load, type Span } from '../../core/load.ts'
 import { createCounter, startCounting, type Counter, type Uncounted } from './counter.ts'
 
 interface House {
@@ -44,19 +44,7 @@ function open(start: () => Worker = startCounting): House {
 }
 
 function loadOf(body: Uint8Array, inline: readonly Span[] = []): Load {
-  return {
-    bytes: body.length,
-    messages: 1,
-    images: inline.length,
-    inline,
-    audioBytes: 0,
-    maxTokens: undefined,
-    choices: 1,
-    predictedBytes: 0,
-    asksAudio: false,
-    elsewhere: undefined,
-    unbounded: undefined,
-  }
+  return { ...NO_LOAD, bytes: body.length, messages: 1, images: inline.length, inline }
 }
 
 type Tokenizer = Parameters<Counter['count']>[2]

@@ -2,25 +2,11 @@
 // to its maximum.
 import { describe, expect, it } from 'bun:test'
 import { assert, integer, property, record } from 'fast-check'
-import type { Load } from '../../core/load.ts'
+import { NO_LOAD, type Load } from '../../core/load.ts'
 import { toPicoUsd } from '../../core/money.ts'
 import { Bound, ENDLESS_TOKENS } from './bound.ts'
 import { estimateUsage, isSpent, TOKEN_BYTES_MOST } from './estimate.ts'
 import { costOf } from './price.ts'
-
-const LOAD: Load = {
-  bytes: 0,
-  messages: 0,
-  images: 0,
-  inline: [],
-  audioBytes: 0,
-  maxTokens: undefined,
-  choices: 1,
-  predictedBytes: 0,
-  asksAudio: false,
-  elsewhere: undefined,
-  unbounded: undefined,
-}
 
 describe('an estimate', () => {
   it.each<readonly [string, Partial<Load>, number]>([
@@ -37,23 +23,23 @@ describe('an estimate', () => {
       8 + 2,
     ],
   ])('%s', (_, load, tokens) => {
-    expect(estimateUsage({ ...LOAD, ...load }, 0).inputTokens).toBe(tokens)
+    expect(estimateUsage({ ...NO_LOAD, ...load }, 0).inputTokens).toBe(tokens)
   })
 
   it('takes four bytes of what was put out for a token, rounded up', () => {
-    expect(estimateUsage(LOAD, 0).outputTokens).toBe(0)
-    expect(estimateUsage(LOAD, 9).outputTokens).toBe(3)
+    expect(estimateUsage(NO_LOAD, 0).outputTokens).toBe(0)
+    expect(estimateUsage(NO_LOAD, 9).outputTokens).toBe(3)
   })
 
   it('takes sound that was put out for what a usual recording counts, at its own price', () => {
-    const usage = estimateUsage(LOAD, 8, 1001)
+    const usage = estimateUsage(NO_LOAD, 8, 1001)
     expect(usage).toMatchObject({ outputTokens: 2 + 3, audioOutputTokens: 3 })
     const price = { input: toPicoUsd(0), output: toPicoUsd(1000), audioOutput: toPicoUsd(5000) }
     expect<number>(costOf(usage, price)).toBe(2 + 3 * 5)
   })
 
   it('knows of audio that it has a price of its own', () => {
-    const load = { ...LOAD, bytes: 400, audioBytes: 1000 }
+    const load = { ...NO_LOAD, bytes: 400, audioBytes: 1000 }
     const price = { input: toPicoUsd(1000), audioInput: toPicoUsd(5000), output: toPicoUsd(0) }
     expect<number>(costOf(estimateUsage(load, 0), price)).toBe(100 + 2 * 5)
   })
@@ -68,7 +54,7 @@ describe('an estimate', () => {
     })
     assert(
       property(loads, integer({ min: 0, max: 4000 }), (load, outputBytes) => {
-        const call = { ...LOAD, ...load, maxTokens: 1000 }
+        const call = { ...NO_LOAD, ...load, maxTokens: 1000 }
         const most = new Bound(call, [{ price, limits: undefined }]).whole()?.amount ?? -1
         expect(costOf(estimateUsage(call, outputBytes), price)).toBeLessThanOrEqual(most)
       }),

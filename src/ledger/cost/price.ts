@@ -1,5 +1,5 @@
 // What a call costs: whole units times whole prices, one rounding at the end, upward.
-import { toNanoUsd, ZERO_USD, type NanoUsd, type PicoUsd } from '../../core/money.ts'
+import { PICO_A_NANO, toNanoUsd, ZERO_USD, type NanoUsd, type PicoUsd } from '../../core/money.ts'
 import type { Price, PriceList, Rates, Usage } from '../../core/usage.ts'
 
 /**
@@ -8,7 +8,6 @@ import type { Price, PriceList, Rates, Usage } from '../../core/usage.ts'
  */
 export const OVERRUN_MAX = 1_000_000_000_000_000
 
-const PICO_A_NANO = 1000
 /** Nine million dollars: no sum is told beyond it, so that no usage and no price can break one. */
 const MOST_USD: NanoUsd = toNanoUsd(Number.MAX_SAFE_INTEGER)
 

@@ -1,7 +1,7 @@
 // Honest traffic on a small budget: what the clients that people use send, and what is held for it. Nothing
 // of it may be refused. The table of holds beside real costs is printed once.
 import { afterAll, describe, expect, it } from 'bun:test'
-import type { Load, ModelLimits } from '../../core/load.ts'
+import { NO_LOAD, type Load, type ModelLimits } from '../../core/load.ts'
 import { parseUsd, printUsd, toNanoUsd, toPicoUsd, type NanoUsd } from '../../core/money.ts'
 import type { Price, Usage } from '../../core/usage.ts'
 import { Bound, type BoundTerms, type Fit } from './bound.ts'
@@ -9,19 +9,7 @@ import { costOf } from './price.ts'
 
 const BUDGET = 3_000_000_000
 
-const LOAD: Load = {
-  bytes: 0,
-  messages: 2,
-  images: 0,
-  inline: [],
-  audioBytes: 0,
-  maxTokens: undefined,
-  choices: 1,
-  predictedBytes: 0,
-  asksAudio: false,
-  elsewhere: undefined,
-  unbounded: undefined,
-}
+const LOAD: Load = { ...NO_LOAD, messages: 2 }
 
 const NOTHING: Usage = {
   inputTokens: 0,

@@ -1,5 +1,6 @@
 // Moves the records of closed months into files of their own. A file is written whole, read back and proved
 // to be the same chain before one record is removed, so at every moment each record is somewhere.
+import { hourOf } from '../../core/hour.ts'
 import { createReadStream, createWriteStream, existsSync, type ReadStream } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -8,7 +9,6 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { GatewayError } from '../../core/problem.ts'
 import type { ChainPlace, LedgerRepository, Store } from '../../store/store.ts'
-import { hourOf } from '../calendar.ts'
 import {
   archiveNote,
   hoursOf,

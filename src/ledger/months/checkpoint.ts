@@ -1,10 +1,9 @@
 // Where the books may be cut: the notes that close a month and that tell where its records went. A cut is
 // always just before the first hold of the next month, so that every later period is whole behind it.
+import { HOUR_MS } from '../../core/hour.ts'
 import type { NoteRecord } from '../../core/record.ts'
 import type { ChainPlace } from '../../store/store.ts'
 import type { Accounts } from '../entries.ts'
-
-const HOUR_MS = 3_600_000
 
 /** The body of a `month`: what the operations held in it came to, and where its records end. */
 export interface MonthNote {

@@ -1,10 +1,10 @@
 // Closing a month: once it is over and every call of it has ended, a note says what it came to and where its
 // records end. Nothing is booked in it any more, and what is older may be archived.
+import { hourOf } from '../../core/hour.ts'
 import type { Ticker } from '../../core/clock.ts'
 import type { HoldRecord } from '../../core/record.ts'
 import type { Log } from '../../observe/log.ts'
 import type { ChainPlace, LedgerRepository, Store } from '../../store/store.ts'
-import { hourOf } from '../calendar.ts'
 import { hoursOf, monthOf, monthNote, readMonthNote } from './checkpoint.ts'
 
 export interface MonthsState {

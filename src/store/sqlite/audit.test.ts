@@ -21,7 +21,7 @@ import { link, textOf } from '../chain.ts'
 import { CHECKPOINTS, HEAD, TOTALS } from './ledger.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { openSqliteStore } from './open.ts'
-import { FIND_HOLD, HASH, LAST, OPEN_HOLDS, RECORDS } from './records.ts'
+import { HASH, LAST, OPEN_HOLDS, RECORDS } from './records.ts'
 import { FAILURE_WALK, KEY_WALK, NEWEST, TABLE_WALK } from './walks.ts'
 
 const clock = createSystemClock()
@@ -178,7 +178,6 @@ describe('the audit of a million calls', () => {
     ['the newest row', NEWEST],
     ['the records', RECORDS],
     ['one of them', HASH],
-    ['a hold', FIND_HOLD],
     ['the rows of a key', KEY_WALK.rows],
     ['where they stop', KEY_WALK.stop],
     ['the failures', FAILURE_WALK.rows],

@@ -1,5 +1,6 @@
 // Removing records that are kept elsewhere. A little at a time, because calls wait meanwhile, and each step
 // leaves books that are whole: what goes takes its sums along, and the base moves with it.
+import { hourOf, HOURS_KEPT } from '../../core/hour.ts'
 import type { Database } from 'bun:sqlite'
 import { GatewayError } from '../../core/problem.ts'
 import { SUM_MAX, type ChainPlace } from '../store.ts'
@@ -8,7 +9,6 @@ import { unavailable, type Reads } from './reads.ts'
 import { HASH, OPEN_IDS } from './records.ts'
 import { latestTime } from './recover.ts'
 import { asRow, isRow, readInteger, readText } from './rows.ts'
-import { KEPT_HOURS } from './spent.ts'
 import { createSweep } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -20,7 +20,6 @@ interface ForgetParts {
 
 /** Some milliseconds. */
 const STEP = 500
-const HOUR_MS = 3_600_000
 
 // The account of a key that paid by records which are gone.
 const NAME_BEFORE = `
@@ -133,7 +132,7 @@ function forgetStep(database: Database, from: number, to: number): ChainPlace {
 /** By the books' own time: a clock that is wrong for a moment must not take what a budget still counts. */
 function dropOld(database: Database, number: number): void {
   database.query(DROP_RUNS).run(number)
-  database.query(DROP_SUMS).run(Math.floor(latestTime(database) / HOUR_MS) - KEPT_HOURS)
+  database.query(DROP_SUMS).run(hourOf(latestTime(database)) - HOURS_KEPT)
 }
 
 function refused(what: string): GatewayError {

@@ -1,19 +1,10 @@
 // The books as they are read: by management through the Worker, and by a command beside a running gateway.
 // Each question is one statement, so that its answer is of one moment.
 import type { Total, ChainPlace, LedgerHead, LedgerRepository, SpentSum } from '../store.ts'
-import { findCall } from './audit.ts'
 import { toPlace } from './marks.ts'
 import type { Reads } from './reads.ts'
-import { FIND_HOLD, LAST, OPEN_HOLDS, OPEN_IDS, RECORDS, toChained } from './records.ts'
-import {
-  asRow,
-  findInteger,
-  readInteger,
-  readText,
-  toHoldRecord,
-  toNoteRecord,
-  type Row,
-} from './rows.ts'
+import { LAST, OPEN_IDS, RECORDS, toChained } from './records.ts'
+import { asRow, readInteger, readText, toNoteRecord, type Row } from './rows.ts'
 
 const NAMES = 'CROSS JOIN names ON names.number = sums.account'
 
@@ -57,25 +48,7 @@ export function createLedger(reads: Pick<Reads, 'query'>): LedgerReads {
     async checkpoints() {
       return (await reads.query(CHECKPOINTS)).map(toNoteRecord)
     },
-    async find(accountId, requestId) {
-      const call = await findCall(reads, accountId, requestId)
-      const row =
-        call === undefined ? await findOpen(reads, requestId) : await findHold(reads, call)
-      return row?.['account_id'] === accountId ? toHoldRecord(row) : undefined
-    },
   }
-}
-
-async function findHold(reads: Pick<Reads, 'query'>, call: Row): Promise<Row | undefined> {
-  const number = findInteger(call, 'hold')
-  if (number === undefined) return undefined
-  const [hold] = await reads.query(FIND_HOLD, number)
-  return hold
-}
-
-async function findOpen(reads: Pick<Reads, 'query'>, requestId: string): Promise<Row | undefined> {
-  const open = await reads.query(OPEN_HOLDS)
-  return open.find((row) => row['request_id'] === requestId)
 }
 
 function toHead(rows: readonly Row[]): LedgerHead {

@@ -58,8 +58,6 @@ export const HASH = `
   UNION ALL SELECT hash FROM notes WHERE number = ?1
   UNION ALL SELECT hash FROM audit WHERE sequence = ?1 AND sequence > ${BASE}`
 
-export const FIND_HOLD = `SELECT ${select(HOLD, Object.keys(HOLD))} FROM holds WHERE number = ?1`
-
 // What the mark of recovery names and what was held since, less what has ended.
 const OPEN_FROM = `
   FROM (

@@ -1,14 +1,12 @@
 // What a start must know of what keys have spent. Thousands of keys with seven hundred hours each are millions
 // of sums, so only who counts by the hour is told each hour, and the rest whole days.
+import { hourOf, HOURS_KEPT } from '../../core/hour.ts'
 import type { Database } from 'bun:sqlite'
 import { toNanoUsd } from '../../core/money.ts'
 import type { SpentHour } from '../../core/record.ts'
 import { asRow, findInteger, readAmount, readInteger, readText } from './rows.ts'
 
-const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
-/** No period of a budget is longer. */
-export const KEPT_HOURS = 32 * DAY_HOURS
 /** Days that are told by the hour, whatever the period, today among them: a day that has not ended is no sum. */
 const EXACT_DAYS = 2
 
@@ -36,12 +34,12 @@ interface Owner {
 /** `now` is the books' time. In the order of the hours. */
 export function loadSpent(database: Database, now: number): readonly SpentHour[] {
   const owners = readOwners(database)
-  const today = dayOf(Math.floor(now / HOUR_MS))
+  const today = dayOf(hourOf(now))
   const exactFrom = (today - EXACT_DAYS + 1) * DAY_HOURS
   const spent = new SpentList()
   const next = database.query(NEXT_HOUR)
   const ofHour = database.query(OF_HOUR)
-  let hour = findInteger(asRow(next.get(today * DAY_HOURS - KEPT_HOURS)), 'hour')
+  let hour = findInteger(asRow(next.get(today * DAY_HOURS - HOURS_KEPT)), 'hour')
   while (hour !== undefined) {
     spent.begin(hour)
     for (const found of ofHour.all(hour)) {
