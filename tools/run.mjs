@@ -1,7 +1,7 @@
 // The door for every npm script: brings the machine to the state that the lock file names, then runs
 // the command under Bun. Plain Node without a dependency, because it runs before anything is installed.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { devNull } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+// Until Bun's install script has run, a few lines of shell that tell so stand in the place of the program.
+const PLACEHOLDER_BYTES_MAX = 1_000_000
 
 const COMMANDS = {
   start: {
@@ -57,8 +60,11 @@ function install(groups) {
   console.error('Installing pinned packages (once) …')
   // Install scripts stay off: nothing here needs one, and they are how poisoned packages run.
   const flags = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  // Said in both cases: an environment for production would leave the tests without their tools.
-  flags.push(groups.includes('devDependencies') ? '--include=dev' : '--omit=dev')
+  // Said in both cases: an environment for production would leave the tests without their tools. What a
+  // developer has is not taken away by a start.
+  const hasTools = Object.keys(manifest.devDependencies).some((id) => installedVersion(id))
+  const isDeveloper = groups.includes('devDependencies') || hasTools
+  flags.push(isDeveloper ? '--include=dev' : '--omit=dev')
   const windows = process.platform === 'win32'
   const done = spawnSync(windows ? 'npm.cmd' : 'npm', flags, {
     cwd: root,
@@ -79,20 +85,31 @@ function installedVersion(id) {
   }
 }
 
-/** The binary inside the platform package itself: `bun`'s own link needs an install script. */
+/**
+ * The binary: inside the platform package, or where Bun's own install script, which a plain `npm ci` runs, has
+ * moved it. Both are of the version that the package beside them says.
+ */
 function findBun() {
-  const folder = join(root, 'node_modules', '@oven')
-  if (!existsSync(folder)) return undefined
+  const version = manifest.dependencies.bun
   const system = { win32: 'windows' }[process.platform] ?? process.platform
   const machine = { arm64: 'aarch64' }[process.arch] ?? process.arch
-  for (const entry of readdirSync(folder).filter((name) =>
-    name.startsWith(`bun-${system}-${machine}`),
-  ))
-    for (const file of ['bun', 'bun.exe']) {
-      const path = join(folder, entry, 'bin', file)
-      if (existsSync(path)) return path
-    }
-  return undefined
+  const platforms = namesIn('@oven')
+    .filter((name) => name.startsWith(`bun-${system}-${machine}`))
+    .map((name) => `@oven/${name}`)
+  return ['bun', ...platforms]
+    .filter((id) => installedVersion(id) === version)
+    .flatMap((id) => ['bun', 'bun.exe'].map((file) => join(root, 'node_modules', id, 'bin', file)))
+    .find(isProgram)
+}
+
+function namesIn(scope) {
+  const folder = join(root, 'node_modules', scope)
+  return existsSync(folder) ? readdirSync(folder) : []
+}
+
+function isProgram(path) {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && found.size > PLACEHOLDER_BYTES_MAX
 }
 
 function binary(id, script) {
