@@ -1,15 +1,18 @@
 // The composition root: the only file that picks backends and wires them together. It starts in the
 // order in which things are needed and stops in the opposite one.
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { Claims, type ClaimParts } from './access/claims.ts'
+import { Directory } from './access/directory.ts'
 import { Guesses } from './access/guesses.ts'
 import { Keyring } from './access/keyring.ts'
 import { Rates } from './access/rate.ts'
+import { KeyUses } from './access/uses.ts'
+import { Vault } from './access/vault.ts'
 import type { Settings } from './config/environment.ts'
 import type { Config } from './config/schema.ts'
 import { Chain } from './core/chain.ts'
 import { createSystemClock, type Clock } from './core/clock.ts'
 import { createSecret, hashSecret, ROOT_PREFIX } from './core/ids.ts'
-import type { KeyRecord } from './core/key.ts'
 import { openaiChat } from './dialects/openai-chat/index.ts'
 import { Drain, type DrainTimes } from './drain.ts'
 import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
@@ -22,12 +25,14 @@ import { Months } from './ledger/months/month.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { Trouble } from './observe/trouble.ts'
 import type { Limits, Plant } from './pipeline/call.ts'
+import { Drains } from './pipeline/drains.ts'
 import { Gate } from './pipeline/gate.ts'
 import { Reload } from './reload.ts'
+import { RollUps } from './roll-ups.ts'
 import { buildSnapshot, type Snapshot, type SnapshotParts } from './snapshot.ts'
 import { writeRunFile } from './store/sqlite/lock.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
-import type { LedgerState, Store } from './store/store.ts'
+import type { Store, StoreState } from './store/store.ts'
 import { startDemoSuppliers, type DemoSuppliers } from './suppliers/demo/index.ts'
 import { Uses } from './suppliers/routes.ts'
 import type { Supplier } from './suppliers/supplier.ts'
@@ -99,6 +104,7 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   const house: House = {
     plant,
     keyring: plant.keyring,
+    directory: plant.directory,
     guesses: new Guesses(),
     state: { phase: 'starting' },
     archive: createArchive(plant, settings, months),
@@ -109,18 +115,27 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   const listener = openListener(house, settings)
   opened.listener = listener
   // After everything that can fail: a root key is shown once, and a start that dies shows nothing.
-  const { newRootKey, keys, ledger } = await establishRoot(store, settings)
+  const { newRootKey, operatorId, tenancy, keys, ledger } = await establishRoot(store, settings)
+  plant.directory.operatorId = operatorId
+  for (const entry of tenancy) {
+    plant.directory.put(entry)
+    if (entry.type === 'wallet') plant.ledger.putWallet(entry.record)
+  }
   for (const key of keys) {
     plant.keyring.put(key)
     plant.ledger.put(key)
   }
   // Before any call: what an earlier process left open counts against its key.
   await plant.ledger.open(ledger)
-  const closing = clock.everySecond(months)
+  await plant.claims.open()
+  const uses = new KeyUses({ keyring: plant.keyring, keys: store.keys, clock })
+  const rollUps = new RollUps(store.usage, plant.log)
+  const closing = [months, uses, rollUps].map((ticker) => clock.everySecond(ticker))
   house.state.phase = 'ready'
   writeRunFile(settings.dataFolder, { pid: process.pid, address: listener.url })
   if (options.readSettings !== undefined) reload.watch(settings.watched)
-  const drain = new Drain({ house, listener, reload, closing, demo: () => opened.demo })
+  const tasks = { closing, uses, rollUps }
+  const drain = new Drain({ house, listener, reload, ...tasks, demo: () => opened.demo })
   return {
     url: listener.url,
     newRootKey,
@@ -153,12 +168,15 @@ function partsOf(
 }
 
 function createPlant(
-  { log, halt }: AppOptions,
-  { routes, limits, modelsShape, policy }: Snapshot,
+  { log, halt, settings }: AppOptions,
+  snapshot: Snapshot,
   store: Store,
   clock: Clock,
 ): Plant {
+  const { routes, limits, modelsShape, policy } = snapshot
   const heard = log ?? createQuietLog(clock)
+  const ledger = new Ledger({ store, clock, policy, log: heard, halt: halt ?? stopProcess(heard) })
+  const directory = new Directory()
   return {
     clock,
     store,
@@ -166,16 +184,36 @@ function createPlant(
     limits,
     modelsShape,
     policy,
-    keyring: new Keyring([], clock),
-    ledger: new Ledger({ store, clock, policy, log: heard, halt: halt ?? stopProcess(heard) }),
+    keyring: new Keyring([], clock, directory),
+    directory,
+    ledger,
+    claims: createClaims(settings, snapshot, { store, ledger, clock, log: heard }),
     counter: createCounter({ clock }),
-    drains: new Chain(),
+    drains: new Drains(),
     log: heard,
     trouble: new Trouble(heard, clock),
     rates: new Rates(),
     gate: new Gate(),
     lifelines: new Chain(),
   }
+}
+
+interface ClaimsBase extends Pick<ClaimParts, 'ledger' | 'clock'> {
+  readonly store: Store
+  readonly log: Log
+}
+
+function createClaims(
+  { secretKey, dataFolder }: Settings,
+  { claimPolicy }: Snapshot,
+  { store: { claims, audit }, log, ...parts }: ClaimsBase,
+): Claims {
+  const warn = (text: string): void => log.note('warn', text)
+  // Beside the folder, so that a copy of the folder is not also a copy of the key.
+  const file = join(dirname(dataFolder), 'gateway.key')
+  const vault = new Vault({ secret: secretKey, file, warn })
+  vault.check()
+  return new Claims({ ...parts, claims, audit, vault, policy: claimPolicy, warn })
 }
 
 function createArchive(
@@ -214,24 +252,24 @@ function stopProcess(log: Log): (fault: Error) => void {
   }
 }
 
-interface Established {
+interface Established extends Pick<StoreState, 'tenancy' | 'keys' | 'ledger'> {
   readonly newRootKey: string | undefined
-  readonly keys: readonly KeyRecord[]
-  readonly ledger: LedgerState
+  readonly operatorId: string
 }
 
 /** The root key is the operator's if one is given, else made at the first start. */
 async function establishRoot(store: Store, settings: Settings): Promise<Established> {
-  const { accountId, keys, ledger } = await store.load()
-  const root = keys.find(({ kind }) => kind === 'root')
+  const { accountId, ...state } = await store.load()
+  const known = { ...state, operatorId: accountId, newRootKey: undefined }
+  const root = state.keys.find((key) => key.kind === 'root' && key.accountId === accountId)
   const own = settings.rootKey?.reveal()
-  if (own === undefined && root !== undefined) return { newRootKey: undefined, keys, ledger }
+  if (own === undefined && root !== undefined) return known
   const secret = own ?? createSecret(ROOT_PREFIX)
   const hash = hashSecret(secret)
-  if (root?.hash === hash) return { newRootKey: undefined, keys, ledger }
+  if (root?.hash === hash) return known
   await store.keys.replaceRoot(accountId, hash)
   const newRootKey = own === undefined ? secret : undefined
-  return { newRootKey, keys: (await store.load()).keys, ledger }
+  return { ...known, newRootKey, keys: (await store.load()).keys }
 }
 
 function openListener(house: House, settings: Settings): Listener {

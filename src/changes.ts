@@ -78,7 +78,7 @@ function findSettings(
   { config: before }: Snapshot,
   { config: after }: Snapshot,
 ): readonly string[] {
-  const sections = ['limits', 'ledger', 'defaults', 'models_shape'] as const
+  const sections = ['limits', 'ledger', 'idempotency', 'defaults', 'models_shape'] as const
   const print = (config: Config, name: (typeof sections)[number]): string =>
     JSON.stringify(name === 'ledger' ? { ...config.ledger, durability: undefined } : config[name])
   return sections.filter((name) => print(before, name) !== print(after, name))

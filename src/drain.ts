@@ -1,11 +1,13 @@
 // The end of a process's life. Health says so before anything closes, running calls may finish, and what
 // is left is cut; then everything is closed in the opposite order of its start.
+import type { KeyUses } from './access/uses.ts'
 import type { Place } from './core/chain.ts'
 import { GatewayError } from './core/problem.ts'
 import type { House } from './endpoints/endpoint.ts'
 import type { Listener } from './http/server.ts'
 import type { Plant } from './pipeline/call.ts'
 import type { Reload } from './reload.ts'
+import type { RollUps } from './roll-ups.ts'
 import type { DemoSuppliers } from './suppliers/demo/index.ts'
 
 export interface DrainTimes {
@@ -19,8 +21,10 @@ export interface Running {
   readonly house: House
   readonly listener: Listener
   readonly reload: Reload
-  /** Of whoever closes months. */
-  readonly closing: Place
+  /** Of those who do something now and then for as long as the process lives. */
+  readonly closing: readonly Place[]
+  readonly uses: Pick<KeyUses, 'flush'>
+  readonly rollUps: Pick<RollUps, 'stop'>
   /** Asked at the end: a reload may have started it. */
   readonly demo: () => DemoSuppliers | undefined
 }
@@ -73,17 +77,20 @@ export class Drain {
   }
 
   async #close(): Promise<void> {
-    const { listener, house, reload, closing, demo } = this.#running
+    const { listener, house, reload, closing, uses, rollUps, demo } = this.#running
     reload.close()
-    closing.leave()
+    for (const place of closing) place.leave()
     await listener.stop(true)
     // What the stop itself has cut still writes its record.
     const grace = stopwatch(house.plant)
-    const { ledger, store, log, lifelines } = house.plant
+    const { ledger, store, log, lifelines, claims } = house.plant
     await until(() => (lifelines.size === 0 && ledger.isIdle) || grace() >= GRACE_MS)
     for (const upstream of reload.snapshot.upstreams.values()) upstream.close()
     await demo()?.stop()
-    await ledger.close()
+    // In one turn, so that a late end and what is kept of its answer are still one commit.
+    await Promise.all([claims.close(), ledger.close()])
+    await uses.flush()
+    await rollUps.stop()
     await store.close()
     log.flush()
   }

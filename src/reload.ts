@@ -84,9 +84,10 @@ export class Reload implements Ticker {
     const drops = this.#findDrops(after)
     if (drops.length > 0 && !allowDrop) return this.#refuse([...drops, HOW_TO_DROP])
     this.#snapshot = after
-    const { routes, limits, modelsShape, policy } = after
+    const { routes, limits, modelsShape, policy, claimPolicy } = after
     this.#house.plant = { ...this.#house.plant, routes, limits, modelsShape, policy }
     this.#house.plant.ledger.policy = policy
+    this.#house.plant.claims.policy = claimPolicy
     const text = `the configuration was reloaded: ${printChanges(changes)}`
     this.#house.plant.log.note('info', text, { ...changes })
     for (const drop of drops) this.#house.plant.log.note('warn', drop)

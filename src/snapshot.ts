@@ -1,5 +1,6 @@
 // What a configuration makes of suppliers, routes and limits. A snapshot is built whole or not at all and
 // never changed: a new configuration makes another one, and calls that run keep theirs.
+import type { ClaimPolicy } from './access/claims.ts'
 import { catalogue } from './catalog/index.ts'
 import { overrideCatalogue } from './catalog/merge.ts'
 import type { Settings } from './config/environment.ts'
@@ -20,6 +21,7 @@ import type { Upstream } from './upstream/client.ts'
 
 export interface Snapshot extends Pick<Plant, 'routes' | 'limits' | 'modelsShape' | 'policy'> {
   readonly config: Config
+  readonly claimPolicy: ClaimPolicy
   readonly suppliers: readonly Supplier[]
   /** Nobody is configured, and the demo answers for want of anyone else. */
   readonly isDemoAlone: boolean
@@ -70,6 +72,7 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     routes: buildRoutes({ suppliers, upstreamOf, timeouts: limits, uses: parts.uses }),
     modelsShape: config.models_shape,
     policy: policyOf(config),
+    claimPolicy: claimPolicyOf(config),
   }
 }
 
@@ -128,6 +131,11 @@ function policyOf({ ledger }: Config): LedgerPolicy {
     onDisconnect: ledger.on_disconnect,
     unbounded: ledger.unbounded,
   }
+}
+
+function claimPolicyOf({ idempotency }: Config): ClaimPolicy {
+  const { keep, answer_bytes: answerBytesMax, total_bytes: totalBytesMax } = idempotency
+  return { keepMs: keep * 1000, answerBytesMax, totalBytesMax }
 }
 
 function connectionOf({ id, origin, credential, signature, allowPrivate }: Supplier): string {

@@ -10,7 +10,14 @@ import { hashSecret } from '../src/core/ids.ts'
 import type { KeyRecord } from '../src/core/key.ts'
 import { printUsd, toNanoUsd } from '../src/core/money.ts'
 import { openSqliteStore } from '../src/store/sqlite/open.ts'
-import { asCall, asRecord, requestIdAt, sampleKey, sampleRow } from './contracts/samples.ts'
+import {
+  asCall,
+  asRecord,
+  requestIdAt,
+  sampleDeed,
+  sampleKey,
+  sampleRow,
+} from './contracts/samples.ts'
 import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
 import { good } from './fakes/street.ts'
 import { startFakeSupplier, type FakeSupplier } from './fakes/supplier.ts'
@@ -27,7 +34,7 @@ interface Reply {
 const FIELDS =
   'timestamp key_id model supplier region input_tokens output_tokens cost_usd latency_ms ' +
   'request_id endpoint status code stream first_token_ms attempts project_id ' +
-  'state evidence estimated held_usd overrun_usd count'
+  'state evidence estimated held_usd overrun_usd count payer_wallet_id payer_link'
 const clock = createSystemClock()
 const START = Date.UTC(2026, 0, 1)
 const COUNT = 2500
@@ -56,7 +63,7 @@ beforeAll(async () => {
   const store = await openSqliteStore({ folder, clock })
   const { accountId } = await store.load()
   managed = sampleKey(accountId, { hash: hashSecret(MANAGED_SECRET) })
-  await store.keys.insert(managed)
+  await store.keys.insert(managed, sampleDeed())
   rows = Array.from({ length: COUNT }, (_, index) => sampleCall(index, accountId))
   const foreign = { accountId: 'acc_other', keyId: 'key_other' }
   await store.append([
@@ -431,6 +438,9 @@ function toCells(row: AuditRow): readonly string[] {
     ...(row.count === 1
       ? ['settled', 'reported', 'false', printUsd(row.cost), '0', '1']
       : ['refused', '', 'false', '', '0', '3']),
+    // Seeded rows are from before there were payers.
+    '',
+    '',
   ]
 }
 

@@ -342,6 +342,7 @@ describe('a caller that hangs up', () => {
 
 describe('answers that are read to their end for callers who have left', () => {
   const DRAIN = 'on_disconnect: drain'
+  /** Of one account. */
   const DRAINS_MAX = 64
 
   it('are so many at once and no more', async () => {

@@ -225,8 +225,7 @@ describe('a new key', () => {
 
   it.each([
     ['--models nope/x,demo/chat', 'No supplier lists the model nope/x here.'],
-    ['--regions MARS', 'No model that this gateway lists is served in MARS.'],
-    ['--models demo/chat --regions MARS', 'No supplier lists the model demo/chat in MARS.'],
+    ['--models nope/x --regions EU', 'No supplier lists the model nope/x here.'],
   ])('with %s is made, with a warning', async (flags, warning) => {
     const line = ['keys', 'create', '--name', 'a', '--quiet', ...flags.split(' ')]
     const { code, out, err } = await tell(line, AS_ROOT)
@@ -456,6 +455,7 @@ describe('the gateway', () => {
   it.each([
     'keys show key_nope',
     'keys set key_nope --rpm 1',
+    'keys update key_nope --rpm 1',
     'keys revoke key_nope --yes',
     'calls show req_nope',
   ])('does not know the id in `%s`, which ends with code 5', async (line) => {

@@ -106,6 +106,7 @@ describe('the books of a process that ends', () => {
       lifelines: new Set(),
       ledger,
       counter: { close: step('counter') },
+      claims: { close: step('claims') },
       store: { close: step('store') },
       log: { flush() {} },
     }
@@ -121,7 +122,9 @@ describe('the books of a process that ends', () => {
         },
       },
       reload: { close() {}, snapshot: { upstreams: new Map() } },
-      closing: { leave() {} },
+      closing: [],
+      uses: { flush: step('uses') },
+      rollUps: { stop: step('roll-ups') },
       demo: () => undefined,
     }
     const closed = new Drain(running as Running).run({ noticeMs: 0, limitMs: 0 })
@@ -129,6 +132,6 @@ describe('the books of a process that ends', () => {
     expect(steps).toEqual(['stop', 'counter'])
     ledger.isIdle = true
     await closed
-    expect(steps).toEqual(['stop', 'counter', 'ledger', 'store'])
+    expect(steps).toEqual(['stop', 'counter', 'claims', 'ledger', 'uses', 'roll-ups', 'store'])
   })
 })

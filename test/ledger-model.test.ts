@@ -5,8 +5,9 @@ import { assert, asyncProperty } from 'fast-check'
 import type { AuditRow } from '../src/core/audit.ts'
 import { toNanoUsd } from '../src/core/money.ts'
 import { GatewayError } from '../src/core/problem.ts'
-import type { HoldRecord, LedgerRecord } from '../src/core/record.ts'
-import { Book, type Operation } from '../src/ledger/book.ts'
+import type { PayerTerms } from '../src/core/payer.ts'
+import type { CreditNote, HoldRecord, LedgerRecord } from '../src/core/record.ts'
+import type { Operation } from '../src/ledger/book.ts'
 import { bookTo, entriesOf, sumOf, type Accounts } from '../src/ledger/entries.ts'
 import { LedgerFault } from '../src/ledger/fault.ts'
 import { Ledger, type Granted } from '../src/ledger/ledger.ts'
@@ -14,17 +15,20 @@ import { verifyBooks } from '../src/ledger/check/verify.ts'
 import type { Log } from '../src/observe/log.ts'
 import { FakeBooks } from './fakes/books.ts'
 import { createFakeClock } from './fakes/clock.ts'
+import { checkBudgets, checkRebuilt, checkWallets, same } from './fakes/ledger-checks.ts'
 import {
+  CHAINS,
   commands,
   KEYS,
   settings,
+  WALLETS,
   type Command,
   type Restart,
   type Setting,
 } from './fakes/ledger-commands.ts'
-import { askOf, boundOf, endOf, keyOf, turns } from './fakes/ledger.ts'
-import { Model, Time, type Held } from './fakes/ledger-model.ts'
-import { MemoryStore, stateOf } from './fakes/memory-store.ts'
+import { askOf, boundOf, endOf, keyOf, nano, turns, walletOf } from './fakes/ledger.ts'
+import { Model, paid, Time, type Held, type Wish } from './fakes/ledger-model.ts'
+import { MemoryStore } from './fakes/memory-store.ts'
 
 const RUNS = 5000
 const SECOND_MS = 1000
@@ -36,23 +40,10 @@ const NOTHING: Check = () => {}
 
 const SILENT: Log = { request() {}, note() {}, flush() {} }
 
-interface Ask {
+interface Ask extends Wish {
   readonly id: string
-  readonly keyId: string
-  readonly most: number
-  readonly least: number
-  readonly fits: boolean
   readonly since: number
   outcome: Operation | string | undefined
-}
-
-/** What a rest pays of a call, as `boundOf` has it. */
-function paid(
-  { most, least, fits }: Pick<Ask, 'most' | 'least' | 'fits'>,
-  rest: number,
-): number | undefined {
-  if (most <= rest) return most
-  return fits && least <= rest ? rest : undefined
 }
 
 class World {
@@ -76,16 +67,16 @@ class World {
   readonly #late = new Set<string>()
   #isDown = false
   #lastHoldAt = 0
-  /** Keys whose line was looked at in this step. */
+  /** Keys and wallets whose line was looked at in this step. */
   readonly #woken = new Set<string>()
 
   constructor(setting: Setting) {
     this.#setting = setting
-    this.store.onAppend = (batch) =>
-      batch.forEach((each) => each.type === 'hold' && this.#granted(each.hold))
+    this.store.onAppend = (batch) => batch.forEach((each) => this.#appended(each))
     this.store.onDurable = (each) => this.#durable(each)
     this.store.onRefused = (batch) => batch.forEach((each) => this.#refused(each))
     for (const id of KEYS) this.model.budgets.set(id, keyOf(60 * setting.unit, { id }))
+    for (const id of WALLETS) this.model.wallets.set(id, walletOf({ id }))
   }
 
   /** A process starts on what the records say. */
@@ -104,10 +95,12 @@ class World {
       halt,
     })
     for (const budget of this.model.budgets.values()) this.#ledger.put(budget)
+    for (const wallet of this.model.wallets.values()) this.#ledger.putWallet(wallet)
     const state = this.store.load()
     this.#time = new Time(this.clock, state.at)
     this.#time.now()
     this.#openedMs = this.clock.elapsed()
+    for (const held of this.model.open.values()) held.isEnding = false
     await this.#ledger.open(state)
     for (const [id, { reviewAt }] of this.model.open)
       if (reviewAt === undefined) this.wrong.push(`${id} is not in review after a start`)
@@ -126,7 +119,7 @@ class World {
   #do(command: Command): Check {
     switch (command.do) {
       case 'hold':
-        return this.#hold(command.key, command.most, command.least)
+        return this.#hold(command)
       case 'end':
         return this.#end(command.pick, command.cost)
       case 'resend':
@@ -137,6 +130,10 @@ class World {
         return this.#progress(command.pick, command.tokens)
       case 'put':
         return this.#put(command)
+      case 'wallet':
+        return this.#putWallet(command)
+      case 'credit':
+        return this.#credit(WALLETS[command.wallet]!, command.amount * this.#setting.unit)
       case 'wait':
         return this.#wait(command.ms)
       case 'jump':
@@ -151,30 +148,36 @@ class World {
     }
   }
 
-  #hold(index: number, most: number, least: number): Check {
+  #hold({ key: index, chain: which, most, least }: Extract<Command, { do: 'hold' }>): Check {
     const { unit } = this.#setting
     const keyId = KEYS[index]!
+    const chain = CHAINS[which]!
     const budget = this.model.budgets.get(keyId)!
     const bound = boundOf(most * unit, Math.min(least, most) * unit)
-    const request = askOf(budget, 0, { bound, inputTokens: least * unit })
+    const payers = (): typeof chain => chain
+    const request = askOf(budget, 0, { bound, inputTokens: least * unit, payers })
     const ask: Ask = {
       id: request.requestId,
       keyId,
+      chain,
       most: most * unit,
       least: Math.min(least, most) * unit,
       fits: budget.fitsBudget,
       since: this.clock.elapsed(),
       outcome: undefined,
     }
-    const amount = paid(ask, this.model.rest(keyId, this.#time.now()))
+    const expected = this.model.payment(ask, this.#time.now())
     const wasDown = this.#isDown
     void this.#follow(ask, this.#ledger.hold(request))
     this.#asks.push(ask)
     return () => {
-      const isGranted = this.model.asked.has(ask.id) || this.model.open.has(ask.id)
-      if (wasDown || (amount !== undefined && this.#mode === 'fail'))
+      const granted = this.model.asked.get(ask.id) ?? this.model.open.get(ask.id)
+      if (wasDown || (expected !== undefined && this.#mode === 'fail'))
         same('the outcome', ask.outcome, 'billing_unavailable')
-      else same('being granted', isGranted, amount !== undefined)
+      else {
+        same('who pays', granted?.walletId, expected?.walletId)
+        same('what is held', granted?.amount, expected?.amount)
+      }
     }
   }
 
@@ -270,6 +273,59 @@ class World {
     return NOTHING
   }
 
+  #putWallet(command: Extract<Command, { do: 'wallet' }>): Check {
+    const { unit } = this.#setting
+    const scaled = (amount: number | undefined): number | undefined =>
+      amount === undefined ? undefined : amount * unit
+    const id = WALLETS[command.wallet]!
+    const wallet = walletOf({
+      id,
+      creditLine: nano(scaled(command.line)),
+      spendingLimit: nano(scaled(command.limit)),
+      spendingPeriod: command.limit === undefined ? undefined : command.period,
+      endedAt: command.isClosed ? 1 : undefined,
+    })
+    this.model.wallets.set(id, wallet)
+    this.#woken.add(id)
+    this.#ledger.putWallet(wallet)
+    return NOTHING
+  }
+
+  /** In the time of a stall nobody asks for one: its note would be lost with the answer, and nothing to be learnt. */
+  #credit(wallet: string, amount: number): Check {
+    if (amount === 0 || this.#mode === 'stall') return NOTHING
+    const { creditLine = Infinity } = this.model.wallets.get(wallet)!
+    const held = this.model.holds().filter(({ walletId }) => walletId === wallet)
+    const there = held.reduce(
+      (sum, each) => sum - each.amount,
+      this.model.balance(wallet) + creditLine,
+    )
+    const isThere = amount > 0 || -amount <= there
+    const isWell = this.#mode === 'recover'
+    const reference = null
+    const body: CreditNote = {
+      account: 'acc_1',
+      wallet,
+      amount: toNanoUsd(amount),
+      by: 'root',
+      reason: 'r',
+      reference,
+    }
+    const write = (): Promise<void> => {
+      const note = { at: this.#ledger.now(), requestId: undefined, body: JSON.stringify(body) }
+      return this.store.append([{ type: 'note', note: { ...note, kind: 'credit' } }])
+    }
+    if (isThere && isWell)
+      this.model.credits.set(wallet, (this.model.credits.get(wallet) ?? 0) + amount)
+    this.#woken.add(wallet)
+    let outcome: unknown
+    this.#ledger.credit(wallet, body.amount, write).then(
+      () => (outcome = 'done'),
+      (thrown: unknown) => (outcome = thrown instanceof GatewayError ? thrown.code : 'failed'),
+    )
+    return () => same('the credit', outcome, isThere ? (isWell ? 'done' : 'failed') : 'conflict')
+  }
+
   #wait(ms: number): Check {
     const isBehind = this.#isDown || this.#late.size > 0
     this.clock.sleep(ms)
@@ -322,19 +378,37 @@ class World {
     expect(faults).toEqual([])
   }
 
-  /** In the moment of a grant (I2, I14): what is spent and held, with this, is within the limit in force. */
+  #appended(each: LedgerRecord): void {
+    if (each.type === 'hold') this.#granted(each.hold)
+    const held = each.type === 'audit' ? this.model.open.get(each.row.requestId) : undefined
+    if (held !== undefined) held.isEnding = true
+  }
+
+  /** In the moment of a grant (I2, I14): what is spent and held, with this, is within the limits in force. */
   #granted(hold: HoldRecord): void {
     const { keyId, requestId, amount, at, hour, inputTokens } = hold
     const now = this.#time.now()
     if (amount > this.model.rest(keyId, now))
       this.wrong.push(`${requestId} is granted above the limit`)
+    const terms = JSON.parse(hold.payer!) as PayerTerms
+    const walletId = terms.wallet
+    const wallet = this.model.wallets.get(walletId)
+    if (
+      wallet?.endedAt !== undefined ||
+      (amount > 0 && amount > this.model.walletRest(walletId, now))
+    )
+      this.wrong.push(`${requestId} is granted beyond what its payer has`)
+    const bounds = [terms.line ?? undefined, terms.limit ?? undefined, terms.period ?? undefined]
+    const { creditLine, spendingLimit, spendingPeriod } = wallet!
+    if (!Bun.deepEquals(bounds, [creditLine, spendingLimit, spendingPeriod]))
+      this.wrong.push(`${requestId} names other bounds of its payer`)
     if (hold.limit !== this.model.budgets.get(keyId)?.budgetLimit)
       this.wrong.push(`${requestId} names another limit`)
     if (at !== now || hour !== Math.floor(now / HOUR_MS) || at < this.#lastHoldAt)
       this.wrong.push(`${requestId} is of another time`)
     if (this.model.asked.has(requestId) || this.model.open.has(requestId))
       this.wrong.push(`${requestId} is held twice`)
-    this.model.asked.set(requestId, { keyId, hour, amount, inputTokens, outputTokens: 0 })
+    this.model.asked.set(requestId, { keyId, walletId, hour, amount, inputTokens, outputTokens: 0 })
   }
 
   #durable(each: LedgerRecord): void {
@@ -362,19 +436,21 @@ class World {
   }
 
   /** I3, I4, I13, I16: one end for each hold, of its hour, within it, and at the cost that was decided. */
-  #settled({ requestId, keyId, cost, held: amount, hour = 0 }: AuditRow): void {
+  #settled({ requestId, keyId, cost, held: amount, hour = 0, payer }: AuditRow): void {
     const held = this.model.open.get(requestId)
     if (held === undefined) return void this.wrong.push(`${requestId} ends and is not open`)
     if (amount !== held.amount || cost > held.amount)
       this.wrong.push(`${requestId} costs more than was held`)
-    if (hour !== held.hour || keyId !== held.keyId)
+    const { wallet } = JSON.parse(payer!) as PayerTerms
+    if (hour !== held.hour || keyId !== held.keyId || wallet !== held.walletId)
       this.wrong.push(`${requestId} is charged elsewhere`)
     const expected = this.#expected.get(requestId) ?? this.#byRule(held)
     if (cost !== expected) this.wrong.push(`${requestId} costs ${cost}, not ${expected}`)
     this.model.open.delete(requestId)
-    this.model.spent.push({ keyId, hour: held.hour, amount: expected ?? 0 })
+    this.model.spent.push({ keyId, walletId: wallet, hour: held.hour, amount: expected ?? 0 })
     this.#late.delete(requestId)
     this.#woken.add(keyId)
+    this.#woken.add(wallet)
   }
 
   /** What the policy makes of it; undefined before its time. */
@@ -396,10 +472,14 @@ class World {
   }
 
   #refused(each: LedgerRecord): void {
+    // Whoever asked for a credit is told, and nothing else happens.
+    if (each.type === 'note' && each.note.kind === 'credit') return
     this.#isDown = true
     if (each.type === 'hold') {
-      this.model.asked.delete(each.hold.requestId)
-      this.#woken.add(each.hold.keyId)
+      const { requestId, keyId } = each.hold
+      this.#woken.add(keyId)
+      this.#woken.add(this.model.asked.get(requestId)?.walletId ?? '')
+      this.model.asked.delete(requestId)
     }
     if (each.type === 'audit') this.#late.add(each.row.requestId)
   }
@@ -418,72 +498,47 @@ class World {
     same('why the process stops', this.#halts.join(), '')
     same('being down', this.#ledger.downSince !== undefined, this.#isDown)
     this.#checkAsks(now)
-    this.#checkBudgets(now)
-    this.#checkRebuilt(now)
+    const state = { model: this.model, ledger: this.#ledger, now }
+    checkBudgets(state, this.#accounts)
+    checkWallets(state, this.#accounts)
+    checkRebuilt(state, this.store.records)
   }
 
   #checkAsks(now: number): void {
     for (const ask of this.#asks) {
-      const limit = this.model.budgets.get(ask.keyId)?.budgetLimit ?? Infinity
-      const alone = paid(ask, limit - this.model.used(ask.keyId, now))
       const waited = this.clock.elapsed() - ask.since
-      if (ask.outcome === 'budget_exceeded') same('what there was for it', alone, undefined)
-      else if (ask.outcome === 'capacity_exceeded') {
+      const { outcome } = ask
+      if (outcome === 'budget_exceeded')
+        same('what there was for it', paid(ask, this.model.rest(ask.keyId, now, [])), undefined)
+      else if (outcome === 'payment_required')
+        same('who could pay', this.model.openIn(ask.chain).length, 0)
+      else if (outcome === 'billing_limit_reached')
+        same('who could pay', this.model.payment(ask, now, []), undefined)
+      else if (outcome === 'capacity_exceeded') {
         // What is in review comes back by a decision, and is not waited for.
-        const beside = paid(ask, this.model.rest(ask.keyId, now, this.model.reviews()))
+        const beside = this.model.payment(ask, now, this.model.reviews())
         same('having waited', waited >= SECOND_MS || beside === undefined, true)
-      } else if (ask.outcome === undefined && !this.model.asked.has(ask.id)) {
+      } else if (outcome === undefined && !this.model.asked.has(ask.id)) {
         same('being in line', waited < SECOND_MS, true)
-        if (!this.#woken.has(ask.keyId)) continue
-        same('having a chance in line', alone !== undefined, true)
-        same('what is free', paid(ask, this.model.rest(ask.keyId, now)), undefined)
+        this.#checkWaiting(ask, now)
       }
     }
     this.#asks = this.#asks.filter(({ outcome }) => typeof outcome !== 'string')
   }
 
-  /** I1, I8: what is shown is what the model says. */
-  #checkBudgets(now: number): void {
-    let posted = 0n
-    for (const [keyId, { budgetLimit, budgetPeriod = 'monthly' }] of this.model.budgets) {
-      const { used, held, limit, period } = this.#ledger.budgetOf(keyId)
-      same(`used of ${keyId}`, used, this.model.used(keyId, now))
-      same(`held of ${keyId}`, held, this.model.held(keyId, now))
-      same(`limit of ${keyId}`, limit, budgetLimit)
-      same(`period of ${keyId}`, period, budgetPeriod)
-      posted += this.#accounts.get(`key/${keyId}`) ?? 0n
-    }
-    const spent = this.model.spent.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
-    same('what is posted', posted, spent)
-    same('what is open', this.#ledger.openCount, this.model.open.size + this.model.asked.size)
+  /** Who was just looked at is kept out by running calls alone: of the key, or else of every payer. */
+  #checkWaiting(ask: Ask, now: number): void {
+    const isKeptByKey = paid(ask, this.model.rest(ask.keyId, now)) === undefined
+    const isLooked = isKeptByKey
+      ? this.#woken.has(ask.keyId)
+      : ask.chain.some(({ walletId = '' }) => this.#woken.has(walletId))
+    if (!isLooked) return
+    same('what is free', this.model.payment(ask, now), undefined)
+    const chance = isKeptByKey
+      ? paid(ask, this.model.rest(ask.keyId, now, []))
+      : this.model.payment(ask, now, [])
+    same('having a chance in line', chance !== undefined, true)
   }
-
-  /** I9: a process that started now on the records would find the same, but for what is not durable. */
-  #checkRebuilt(now: number): void {
-    const book = new Book()
-    const { spent, open } = stateOf(this.store.records)
-    for (const each of spent) book.adoptSpent(each)
-    for (const each of open) book.adopt(each)
-    same('what is open on disk', book.openCount, this.model.open.size)
-    for (const id of this.model.open.keys())
-      same(`${id} on disk`, book.find(id) !== undefined, true)
-    for (const [keyId, { budgetLimit, budgetPeriod = 'monthly' }] of this.model.budgets) {
-      const purse = book.purse(keyId)
-      purse.limit = budgetLimit
-      purse.period = budgetPeriod
-      const { used, held, resetsAt } = this.#ledger.budgetOf(keyId)
-      const pending = this.model.held(keyId, now, this.model.asked.values())
-      same(`used of ${keyId} on disk`, purse.used(now), used)
-      same(`held of ${keyId} on disk`, purse.held(now) + pending, held)
-      same(`reset of ${keyId} on disk`, purse.resetsAt(now), resetsAt)
-    }
-  }
-}
-
-/** Plainer than an expectation, and there are millions of them. */
-function same(what: string, found: unknown, expected: unknown): void {
-  if (!Object.is(found, expected))
-    throw new Error(`${what} is ${String(found)}, not ${String(expected)}`)
 }
 
 function pickOf<Item>(items: readonly Item[], pick: number): Item | undefined {

@@ -8,11 +8,11 @@ import { startApp, type App, type AppOptions } from '../src/app.ts'
 import { defaultSettings } from '../src/config/environment.ts'
 import { hashSecret } from '../src/core/ids.ts'
 import { isProblemCode } from '../src/core/problem.ts'
-import { ROOT_CANARY } from './fakes/canary.ts'
+import { ROOT_CANARY as ROOT, SEAL_CANARY } from './fakes/canary.ts'
 import { createFakeClock } from './fakes/clock.ts'
 import { formatRequest, sendRaw, type RawRequest, type RawResponse } from './fakes/raw.ts'
 
-const ROOT = ROOT_CANARY
+const SECRETS = { GATEWAY_ROOT_KEY: ROOT, GATEWAY_SECRET_KEY: SEAL_CANARY }
 const AT_ONCE = { noticeMs: 0, limitMs: 0 }
 const KEYS = '/v1/manage/keys'
 
@@ -20,11 +20,12 @@ const KEYS = '/v1/manage/keys'
 const AUDIT_FIELDS =
   'timestamp key_id model supplier region input_tokens output_tokens cost_usd latency_ms ' +
   'request_id endpoint status code stream first_token_ms attempts project_id ' +
-  'state evidence estimated held_usd overrun_usd count'
+  'state evidence estimated held_usd overrun_usd count payer_wallet_id payer_link'
 
-const NO_BUDGET = Object.fromEntries(
-  ['limit', 'remaining', 'held', 'period'].map((field) => [`budget_${field}`, null]),
-)
+const nulls = (fields: string): Json =>
+  Object.fromEntries(fields.split(' ').map((field) => [field, null]))
+
+const NO_BUDGET = nulls('budget_limit budget_remaining budget_held budget_period')
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -56,7 +57,7 @@ afterAll(async () => {
 })
 
 function settingsOf(dataFolder: string): AppOptions['settings'] {
-  return defaultSettings({ PORT: '0', GATEWAY_DATA: dataFolder, GATEWAY_ROOT_KEY: ROOT })
+  return defaultSettings({ PORT: '0', GATEWAY_DATA: dataFolder, ...SECRETS })
 }
 
 /** Runs a test against an app of its own, which it may start again over the same data. */
@@ -171,13 +172,12 @@ describe('the life of a managed key', () => {
       budget_period: 'monthly',
       resets_at: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/),
       fit: 'on',
-      allowed_models: null,
-      allowed_regions: null,
-      rate_limit_rpm: null,
+      ...nulls('allowed_models allowed_regions rate_limit_rpm expires_at revoked_at'),
       metadata: { team: 'search' },
       created: created.body['created'],
-      expires_at: null,
-      revoked_at: null,
+      kind: 'managed',
+      ...nulls('project_id user_id last_used_at previous_secret_until previous_secret_used_at'),
+      created_by: expect.stringMatching(/^key_/),
     })
 
     const called = await note(chat(key))

@@ -5,11 +5,12 @@ import { afterEach, describe, expect, it } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Claim } from '../src/core/claim.ts'
 import { createRequestId, hashSecret } from '../src/core/ids.ts'
 import { toNanoUsd, toPicoUsd } from '../src/core/money.ts'
 import type { HoldRecord, LedgerRecord, Terms } from '../src/core/record.ts'
 import { openSqliteStore } from '../src/store/sqlite/open.ts'
-import { asHold, asNote, NOW, sampleHold, sampleKey } from './contracts/samples.ts'
+import { asHold, asNote, NOW, sampleDeed, sampleHold, sampleKey } from './contracts/samples.ts'
 import { createFakeClock, type FakeClock } from './fakes/clock.ts'
 import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
 import { expectSoundBooks } from './fakes/records.ts'
@@ -56,13 +57,16 @@ interface Leftovers {
 
 interface Past {
   readonly count?: number
+  /** The Idempotency-Key that they were asked under. */
+  readonly claim?: Claim
   readonly config?: string
   /** Records beside the holds. */
   readonly more?: (ids: readonly string[]) => readonly LedgerRecord[]
 }
 
 /** A gateway after a process that has died with calls under way. */
-async function startAfterCrash({ count = 1, config, more }: Past = {}): Promise<Leftovers> {
+async function startAfterCrash(past: Past = {}): Promise<Leftovers> {
+  const { count = 1, claim, config, more } = past
   const folder = mkdtempSync(join(tmpdir(), 'reviews-'))
   tidy({ stop: async () => rmSync(folder, { recursive: true }) })
   const clock = createFakeClock(NOW)
@@ -70,8 +74,11 @@ async function startAfterCrash({ count = 1, config, more }: Past = {}): Promise<
   const { accountId } = await store.load()
   const budget = { budgetLimit: toNanoUsd(1_000_000_000), budgetPeriod: 'monthly' } as const
   const key = sampleKey(accountId, { hash: hashSecret(SECRET), ...budget })
-  await store.keys.insert(key)
-  const holds = Array.from({ length: count }, (_, index) => holdOf(accountId, key.id, index))
+  await store.keys.insert(key, sampleDeed())
+  const holds = Array.from({ length: count }, (_, index) => ({
+    ...holdOf(accountId, key.id, index),
+    claim,
+  }))
   const foreign = sampleHold({ accountId: 'acc_other', keyId: 'key_other', at: NOW + count })
   await store.append([...holds, foreign].map(asHold))
   const ids = holds.map(({ requestId }) => requestId)
@@ -138,6 +145,7 @@ describe('calls in review', () => {
         called_at: new Date(NOW + index).toISOString(),
         held_usd: 0.01,
         estimate_usd: ESTIMATE,
+        payer: null,
         since: new Date(NOW + 2).toISOString(),
         resolves_at: new Date(NOW + 2 + 10 * MINUTES).toISOString(),
         why: expect.stringContaining('ended before the call did'),
@@ -215,6 +223,7 @@ describe('calls in review', () => {
       delivered_tokens: 500,
       budget_limit: 1,
       budget_period: 'monthly',
+      payer: null,
       terms: [
         {
           supplier: 'fake',
@@ -303,6 +312,22 @@ describe('a decision', () => {
     expect((await ask(gateway, `/calls/${ids[0]}`)).text).toBe(reply.text)
     const [entry] = listOf(await ask(gateway, '/audit?state=settled'))
     expect(entry).toMatchObject({ request_id: ids[0], cost_usd: 0.0025, estimated: true })
+  })
+
+  it.each([
+    ['void', true],
+    ['settle', false],
+  ])('to %s frees the Idempotency-Key of the call: %p', async (action, isFree) => {
+    const claim = { id: hashSecret('claim'), fingerprint: hashSecret('body') }
+    const { gateway, ids, folder } = await startAfterCrash({ claim })
+    const count = (): number => {
+      using database = new Database(join(folder, 'gateway.db'), { readonly: true })
+      return database.query<{ count: number }, []>('SELECT count(*) AS count FROM claims').get()!
+        .count
+    }
+    expect(count()).toBe(1)
+    const { status } = await ask(gateway, `/reviews/${ids[0]}`, { action, reason: 'seen' })
+    expect([status, count()]).toEqual([200, isFree ? 0 : 1])
   })
 
   it('is made once, by whoever comes first', async () => {

@@ -50,7 +50,7 @@ says what is wrong with a file, with line and column.
   come from a variable, too.
 - \`<name>\` is a name of your choice and \`<id>\` the id of a model. A *secret* is never printed again.
 - \`HOST\`, \`PORT\`, \`GATEWAY_DATA\` and \`GATEWAY_ROOT_KEY\` in the environment win over \`listen.host\`, \`listen.port\`, \`data\` and
-  \`root_key\`.`
+  \`root_key\`. \`GATEWAY_SECRET_KEY\` stands in the environment alone.`
 }
 
 /** A table for this section, and then one for each section in it. */

@@ -2,21 +2,20 @@
 // refused that would have fitted.
 import { describe, expect, it } from 'bun:test'
 import { array, assert, integer, property, record } from 'fast-check'
-import { NO_LIMITS, type KeyRecord } from '../core/key.ts'
+import { NO_LIMITS, NO_TIES, type KeyRecord } from '../core/key.ts'
 import { GatewayError } from '../core/problem.ts'
 import { Rates } from './rate.ts'
 
 function keyOf(rateLimitRpm: number, id = 'key_1'): KeyRecord {
   return {
     ...NO_LIMITS,
+    ...NO_TIES,
     id,
     name: 'k',
     accountId: 'acc_1',
-    projectId: undefined,
     kind: 'managed',
     hash: '',
     createdAt: 0,
-    revokedAt: undefined,
     rateLimitRpm,
   }
 }

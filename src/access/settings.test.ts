@@ -1,10 +1,11 @@
 // Settings are read strictly: whatever is refused names its field and says what to send, and repeats
 // nothing of what was sent.
 import { describe, expect, it } from 'bun:test'
-import type { KeySettings } from '../core/key.ts'
+import { NO_LIMITS, type KeySettings } from '../core/key.ts'
 import { toNanoUsd } from '../core/money.ts'
 import { GatewayError } from '../core/problem.ts'
-import { applyChange, readChange, readSettings, type SettingsBody } from './settings.ts'
+import { startFrom } from './limits.ts'
+import { applyChange, readChange, readNew, type SettingsBody } from './settings.ts'
 
 const NOW = Date.UTC(2026, 0, 15, 12)
 
@@ -30,6 +31,11 @@ const LIMITED: KeySettings = {
   rateLimitRpm: 60,
   metadata: { team: 'search' },
   expiresAt: NOW + 1000,
+}
+
+/** As the root key makes one. */
+function readSettings(body: SettingsBody, now: number): KeySettings {
+  return applyChange(startFrom(NO_LIMITS), readNew(body, now))
 }
 
 function create(body: SettingsBody): KeySettings {
@@ -94,6 +100,9 @@ const REFUSED: readonly (readonly [string, unknown])[] = [
   ['budget_limit', Number.POSITIVE_INFINITY],
   ['budget_limit', 1e300],
   ['budget_limit', 9_007_200],
+  ['budget_limit', Number('9000000.000000001')],
+  // The next JSON number above it is two nano-dollars away: nobody can tell which was meant.
+  ['budget_limit', Number('8999999.000000001')],
   ['budget_limit', 0.000_000_000_1],
   ['budget_limit', 1.000_000_000_1],
   ['budget_limit', '5'],
@@ -173,6 +182,9 @@ const REFUSED_TITLED = REFUSED.map(([field, value]) => [field, show(value), valu
 const ACCEPTED_TITLED = ACCEPTED.map(
   ([field, value, settings]) => [field, show(value), value, settings] as const,
 )
+
+/** Read by somebody else where one is made, and by nobody where it is changed. */
+const TIES = ['project_id', 'team_id', 'user_id', 'manage', 'kind', 'account_id', 'created_by']
 
 const OURS = ['id', 'role', 'scopes', 'budget_used', 'budget_remaining', 'status', 'created']
 
@@ -274,7 +286,7 @@ describe('settings', () => {
     }
   })
 
-  it.each([...OURS, 'budget_held', 'revoked_at', 'NAME', 'constructor', '__proto__'])(
+  it.each([...OURS, ...TIES, 'budget_held', 'revoked_at', 'NAME', 'constructor', '__proto__'])(
     'refuse the field %s, which is not theirs',
     (field) => {
       const body: SettingsBody = JSON.parse(`{"${field}": "mine"}`)

@@ -1,8 +1,8 @@
 // What an owner may write into a key, read from the body of a creation or of a change. Whatever is not
 // listed here is refused by name, so that nobody can set what is the gateway's to set.
-import { NO_LIMITS, type BudgetPeriod, type KeySettings } from '../core/key.ts'
-import { parseUsd, type NanoUsd } from '../core/money.ts'
-import { GatewayError } from '../core/problem.ts'
+import { BUDGET_PERIODS, NO_LIMITS, type BudgetPeriod, type KeySettings } from '../core/key.ts'
+import { readUsd, type NanoUsd } from '../core/money.ts'
+import { GatewayError, invalid, quoteName } from '../core/problem.ts'
 
 export type SettingsBody = Readonly<Record<string, unknown>>
 
@@ -20,11 +20,8 @@ const RPM_MAX = 1_000_000
 const LABELS_MAX = 64
 const LABEL_NAME_LENGTH_MAX = 64
 const LABEL_LENGTH_MAX = 512
-const PERIODS: readonly BudgetPeriod[] = ['daily', 'monthly', 'rolling']
 const DEFAULT_PERIOD: BudgetPeriod = 'monthly'
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:Z|\+00:00)$/
-/** A refusal names the field at fault, but not at any length. */
-const QUOTED_LENGTH_MAX = 64
 
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['name', (value) => ({ name: readName(value) })],
@@ -43,16 +40,21 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['key', 'secret', 'token', 'hash', 'api_key'])
 
-/** Reads the body of a creation. `null` is absence. */
-export function readSettings(body: SettingsBody, now: number): KeySettings {
-  checkNames(body)
+/** Reads the body of a creation, in which `null` is absence. `ties` are fields that somebody else reads. */
+export function readNew(
+  body: SettingsBody,
+  now: number,
+  ties: readonly string[] = [],
+): SettingsChange {
+  checkNames(body, ties)
   if (body['name'] === undefined) throw missingName()
-  return applyChange({ name: '', ...NO_LIMITS }, readFields(body, now))
+  const given = Object.entries(body).filter(([name, value]) => name === 'name' || value !== null)
+  return readFields(Object.fromEntries(given), now)
 }
 
 /** Reads the body of a change. `null` takes a limit away. */
 export function readChange(body: SettingsBody, now: number): SettingsChange {
-  checkNames(body)
+  checkNames(body, [])
   if (Object.keys(body).length === 0)
     throw new GatewayError(
       'missing_fields',
@@ -80,7 +82,7 @@ function readFields(body: SettingsBody, now: number): SettingsChange {
   return Object.assign({}, ...parts)
 }
 
-function checkNames(body: SettingsBody): void {
+function checkNames(body: SettingsBody, ties: readonly string[]): void {
   const names = Object.keys(body)
   const secret = names.find((name) => SECRET_FIELDS.has(name))
   if (secret !== undefined)
@@ -89,12 +91,12 @@ function checkNames(body: SettingsBody): void {
       'Secrets are made by the gateway and never taken from a body. Leave this field out.',
       { param: secret },
     )
-  const unknown = names.find((name) => !READERS.has(name))
+  const unknown = names.find((name) => !READERS.has(name) && !ties.includes(name))
   if (unknown !== undefined)
     throw new GatewayError(
       'unsupported_parameter',
-      `This field cannot be set. Send only ${[...READERS.keys()].join(', ')}.`,
-      { param: unknown.slice(0, QUOTED_LENGTH_MAX).toWellFormed() },
+      `This field cannot be set. Send only ${[...READERS.keys(), ...ties].join(', ')}.`,
+      { param: quoteName(unknown) },
     )
 }
 
@@ -135,7 +137,7 @@ function isRegion(value: unknown): value is string {
 }
 
 function readLimit(value: unknown): NanoUsd {
-  const limit = typeof value === 'number' ? parseUsd(value) : undefined
+  const limit = typeof value === 'number' ? readUsd(value) : undefined
   if (limit !== undefined) return limit
   throw invalid(
     'budget_limit',
@@ -144,9 +146,9 @@ function readLimit(value: unknown): NanoUsd {
 }
 
 function readPeriod(value: unknown): BudgetPeriod {
-  const period = PERIODS.find((each) => each === value)
+  const period = BUDGET_PERIODS.find((each) => each === value)
   if (period !== undefined) return period
-  throw invalid('budget_period', `Send \`budget_period\` as one of ${PERIODS.join(', ')}.`)
+  throw invalid('budget_period', `Send \`budget_period\` as one of ${BUDGET_PERIODS.join(', ')}.`)
 }
 
 /** Said as it is shown, or as a switch. */
@@ -162,7 +164,7 @@ function readRate(value: unknown): number {
   throw invalid('rate_limit_rpm', `Send \`rate_limit_rpm\` as a whole number from 1 to ${RPM_MAX}.`)
 }
 
-function readMetadata(value: unknown): Readonly<Record<string, string>> {
+export function readMetadata(value: unknown): Readonly<Record<string, string>> {
   if (isLabels(value)) return value
   throw invalid(
     'metadata',
@@ -192,7 +194,7 @@ function readExpiry(value: unknown, now: number): number {
 }
 
 /** Counts characters as people do; half a surrogate pair would not come back from the store as it went. */
-function isText(value: unknown, lengthMin: number, lengthMax: number): value is string {
+export function isText(value: unknown, lengthMin: number, lengthMax: number): value is string {
   if (typeof value !== 'string' || !value.isWellFormed()) return false
   const length = value.length > 2 * lengthMax ? value.length : Array.from(value).length
   return length >= lengthMin && length <= lengthMax
@@ -202,14 +204,15 @@ function isCountWithin(items: readonly unknown[], countMax: number): boolean {
   return items.length >= 1 && items.length <= countMax
 }
 
-function unlessNull<Value>(value: unknown, read: (given: unknown) => Value): Value | undefined {
+export function unlessNull<Value>(
+  value: unknown,
+  read: (given: unknown) => Value,
+): Value | undefined {
   return value === null ? undefined : read(value)
 }
 
 function missingName(): GatewayError {
-  return new GatewayError('missing_fields', 'A key needs a `name`. Send one.', { param: 'name' })
-}
-
-function invalid(param: string, text: string): GatewayError {
-  return new GatewayError('validation_error', text, { param })
+  return new GatewayError('missing_fields', 'A credential needs a `name`. Send one.', {
+    param: 'name',
+  })
 }

@@ -4,9 +4,11 @@ import { describeEntry } from './entry.ts'
 import { wrongUsage } from './failure.ts'
 import type { FlagName } from './flags.ts'
 import { parseExactly, toRecord, toText, type JsonRecord } from './json.ts'
-import { reach, somethingElse, type Live } from './live.ts'
+import { reach, somethingElse } from './live.ts'
+import { findNames, type Names } from './names.ts'
 import { readLimit, walk } from './pages.ts'
 import { count, isToday, money, sumMoney, time, timeOfDay } from './print.ts'
+import { findSpanMs } from './span.ts'
 import type { Column } from './table.ts'
 import type { Style } from './text.ts'
 
@@ -15,6 +17,7 @@ const PAGE_MAX = 1000
 
 const FILTERS: readonly (readonly [flag: FlagName, parameter: string])[] = [
   ['key-id', 'key_id'],
+  ['project', 'project_id'],
   ['model', 'model'],
   ['supplier', 'supplier'],
   ['region', 'region'],
@@ -34,23 +37,12 @@ export async function listCalls(words: Words, desk: Desk): Promise<void> {
   if (screen.isMachine) return screen.json(machine)
   if (items.length === 0) return screen.note('No call fits.')
   if (words.has('ids')) screen.table(ID_COLUMNS, items.map(toIds))
-  else showTable(items, await findNames(items, live), desk)
+  else showTable(items, await findNames(keysOf(items), live), desk)
   screen.note(`\n${summaryOf(items)}${next === undefined ? '' : `; more with --cursor ${next}`}`)
 }
 
-type Names = (id: string) => string
-
-/** Most keys whose names are fetched; beyond that a list shows ids. */
-const NAMED_MAX = 1000
-const KEYS_PAGE_MAX = 100
-
-/** What the keys of these calls are called. The one that is in no list is the root key. */
-async function findNames(items: readonly JsonRecord[], live: Live): Promise<Names> {
-  if (items.every((call) => toText(call['key_id']) === '')) return (id) => id
-  const request = { path: '/v1/manage/keys', query: {}, limit: NAMED_MAX, pageMax: KEYS_PAGE_MAX }
-  const { items: keys, next } = await walk(live, request)
-  const names = new Map(keys.map(({ id, name }) => [toText(id), toText(name)]))
-  return (id) => names.get(id) ?? (next === undefined && id !== '' ? '(root)' : id)
+function keysOf(items: readonly JsonRecord[]): ReadonlySet<string> {
+  return new Set(items.map((call) => toText(call['key_id'])))
 }
 
 /** A window has little room: where all calls are of today, it shows the time alone. */
@@ -83,27 +75,18 @@ function filtersOf(words: Words): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(FILTERS.map(([flag, parameter]) => [parameter, words.text(flag)]))
 }
 
-function windowOf(words: Words, now: number): Readonly<Record<string, string | undefined>> {
+export function windowOf(words: Words, now: number): Readonly<Record<string, string | undefined>> {
   return { from: readMoment(words, 'from', now), to: readMoment(words, 'to', now) }
 }
 
-const SPAN = /^(\d{1,6})([smhdw])$/
-const SPAN_MS: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-}
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?$/
 
 /** Whatever is written without a zone is UTC, as everything here is. */
 function readMoment(words: Words, flag: 'from' | 'to', now: number): string | undefined {
   const text = words.text(flag)
   if (text === undefined) return undefined
-  const [, amount, unit = ''] = SPAN.exec(text) ?? []
-  if (amount !== undefined)
-    return new Date(now - Number(amount) * (SPAN_MS[unit] ?? 0)).toISOString()
+  const spanMs = findSpanMs(text)
+  if (spanMs !== undefined) return new Date(now - spanMs).toISOString()
   const written = text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
   const at = MOMENT.test(text) ? Date.parse(written) : Number.NaN
   if (!Number.isNaN(at)) return new Date(at).toISOString()

@@ -48,6 +48,23 @@ describe('help', () => {
     expect((await tell(['-h'])).out).toBe(out)
   })
 
+  it('speaks of what a command is about', async () => {
+    const of = async (line: string): Promise<string> => {
+      const { out } = await tell([...line.split(' '), '--help'])
+      return out.replaceAll(/\s+/g, ' ')
+    }
+    for (const group of ['projects', 'wallets', 'tokens', 'keys', 'users', 'accounts'])
+      expect(await of(`${group} list`)).not.toContain('HTTP status')
+    expect(await of('calls')).toContain('only calls with this HTTP status')
+    for (const verb of ['create', 'list', 'update', 'rotate'])
+      expect(await of(`tokens ${verb}`)).not.toMatch(/the key (may|is|ends)/)
+    expect(await of('wallets create')).not.toContain('none: open end')
+    expect(await of('wallets update')).toContain('none: open end')
+    expect(await of('wallets credit')).toContain(
+      'Usage: gateway wallets credit WALLET_ID --amount USD --reason TEXT [FLAGS]',
+    )
+  })
+
   it('has a command for every flag that there is', () => {
     const used = new Set(commands.flatMap((command) => flagsOf(command)))
     for (const flag of Object.keys(FLAGS)) expect([...used]).toContain(flag as keyof typeof FLAGS)
@@ -93,6 +110,18 @@ describe('what is wrongly written', () => {
     [['reviews', 'settle', 'req_a', '--reason', 'x', '--cost', '1,5'], '--cost takes dollars'],
     [['reviews', 'settle', 'a', '--reason', 'x', '--cost', '1e-10'], 'with at most nine decimals'],
     [['reviews', 'void', 'req_a', '--cost', '1'], 'There is no flag --cost here.'],
+    [['keys', 'rotate', 'key_a', '--overlap', '31d'], 'at most 30d, or none, and got "31d"'],
+    [['projects', 'create', '--name', 'a', '--pin', 'foo'], '--pin takes project, organisation'],
+    [['tokens', 'create', '--name', 'a', '--project', 'b', '--team', 'c'], 'not both'],
+    [['wallets', 'create'], 'Give one of --project, --user and --account.'],
+    [['wallets', 'create', '--account', '--user', 'usr_a'], 'Give one of --project, --user'],
+    [['wallets', 'create', '--account', '--period', 'weekly'], '--period takes daily, monthly'],
+    [['wallets', 'credit', 'wal_a', '--amount', '1'], '--reason is missing. Write --reason TEXT.'],
+    [['payers', '--estimate', 'abc'], '--estimate takes dollars'],
+    [['payers', '--project', 'prj_a', '--key-id', 'key_a'], 'Give only one of --project'],
+    [['users', 'update', 'usr_a'], 'Nothing is named to be changed.'],
+    [['teams', 'end', 'team_a'], 'Nobody is there to ask whether to end this team.'],
+    [['accounts', 'create'], '--name is missing. Write --name NAME.'],
   ])('%j is refused with a reason and code 2', async (line, reason) => {
     const { code, out, err } = await tell(line)
     expect(out).toBe('')

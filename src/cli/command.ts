@@ -13,13 +13,20 @@ export interface Command {
   readonly details: readonly string[]
   readonly argument?: Argument
   readonly flags: readonly FlagName[]
-  /** The flag without which the command makes no sense. */
-  readonly needs?: FlagName
+  /** What a flag says here, where that is not what it says elsewhere. */
+  readonly says?: Partial<Readonly<Record<FlagName, FlagText>>>
+  /** The flags without which the command makes no sense. */
+  readonly needs?: readonly FlagName[]
   /** Speaks to a running gateway, and so takes the flags that find one. */
   readonly isLive?: true
   /** Lines to paste, each with what it does. */
   readonly examples: readonly (readonly [line: string, meaning: string])[]
   readonly load: () => Promise<RunCommand>
+}
+
+export interface FlagText {
+  readonly value?: string
+  readonly text: string
 }
 
 export interface Argument {

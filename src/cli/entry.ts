@@ -1,6 +1,6 @@
 // One record of the gateway as a sheet: everything that it tells, in its order; names become words, and what
 // is nested becomes lines of its own.
-import { isRecord, toText, type JsonRecord } from './json.ts'
+import { isRecord, toList, toRecord, toText, type JsonRecord } from './json.ts'
 import { money, time, timeAndDistance } from './print.ts'
 
 type Line = readonly [name: string, value: string]
@@ -11,10 +11,51 @@ const MOMENTS: ReadonlySet<string> = new Set(['timestamp', 'since', 'resolves_at
 
 export function describeEntry(entry: JsonRecord, now: number): readonly Line[] {
   return Object.entries(entry).flatMap(([name, value]): readonly Line[] => {
+    if (TOLD_BY_PAYER.has(name) && Object.hasOwn(entry, 'payer')) return []
+    if (name === 'payer' && isRecord(value)) return describePayer(value)
     if (Array.isArray(value)) return value.map((item, at) => [nth(name, at), spell(item)])
     if (isRecord(value)) return describePart(name, value, { entry, now })
     return [[labelOf(name), valueOf(name, value, now)]]
   })
+}
+
+/** What one call tells under its payer, too. */
+const TOLD_BY_PAYER: ReadonlySet<string> = new Set(['payer_wallet_id', 'payer_link'])
+
+const PERIODS: Readonly<Record<string, string>> = {
+  daily: 'a day',
+  monthly: 'a month',
+  rolling: 'in 30 days',
+}
+
+/** `Payer  wal_… (project), open end`, and a line for each place that was asked before. */
+function describePayer(payer: JsonRecord): readonly Line[] {
+  const { wallet_id: wallet, link, credit_line_usd: line, spending_limit_usd: limit } = payer
+  const most = money(limit)
+  const period = PERIODS[toText(payer['spending_period'])] ?? ''
+  const bounds = [
+    line === null ? 'open end' : `credit line ${money(line)} USD`,
+    ...(most === '' ? [] : [`at most ${most} USD ${period}`]),
+  ]
+  const passed = toList(payer['passed']).map(toRecord)
+  return [
+    ['Payer', `${toText(wallet)} (${toText(link)}), ${bounds.join(', ')}`],
+    ...passed.map((place): Line => ['Passed', describePassed(place)]),
+  ]
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  none: 'no wallet',
+  closed: 'its wallet is closed',
+  funds: 'too little in it',
+  limit: 'its spending limit leaves too little',
+  busy: 'busy with calls under way',
+}
+
+function describePassed({ link, wallet_id: wallet, why }: JsonRecord): string {
+  const reason = REASONS[toText(why)]
+  const place = wallet === null ? toText(link) : `${toText(wallet)} (${toText(link)})`
+  return `${place}: ${toText(why)}${reason === undefined ? '' : `, ${reason}`}`
 }
 
 interface Whole {

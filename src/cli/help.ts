@@ -31,7 +31,7 @@ export function generalHelp(): string {
       ['2', 'wrongly written'],
       ['3', 'no gateway there'],
       ['4', 'no key, or a key that may not'],
-      ['5', 'no such key, call or review'],
+      ['5', 'no such key, call, project, wallet …'],
       ['6', 'the configuration has problems'],
     ]),
     '',
@@ -68,7 +68,9 @@ export function commandHelp(command: Command): string {
     ...(argument === undefined
       ? []
       : ['Argument:', ...columns([[argument.name, argument.text]]), '']),
-    ...(own.length === 0 ? [] : ['Flags:', ...columns(own.map(describe)), '']),
+    ...(own.length === 0
+      ? []
+      : ['Flags:', ...columns(own.map((flag) => describe(flag, command.says))), '']),
     ...(isLive === true ? [...reaching(), ''] : []),
     ...everywhere(),
     '',
@@ -85,25 +87,25 @@ function isShared(flag: FlagName, isLive: true | undefined): boolean {
 }
 
 function usageOf({ argument, needs }: Command): readonly string[] {
-  const flag = needs === undefined ? [] : [describe(needs)[0]]
-  if (argument === undefined) return flag
-  return [argument.isRequired === true ? argument.name : `[${argument.name}]`, ...flag]
+  const flags = (needs ?? []).map((flag) => describe(flag)[0])
+  if (argument === undefined) return flags
+  return [argument.isRequired === true ? argument.name : `[${argument.name}]`, ...flags]
 }
 
 function reaching(): readonly string[] {
   return [
     'Reaching a gateway (the address is in its data folder, the key in',
     'GATEWAY_KEY or GATEWAY_ROOT_KEY, unless one of these says otherwise):',
-    ...columns(LIVE_FLAGS.map(describe)),
+    ...columns(LIVE_FLAGS.map((flag) => describe(flag))),
   ]
 }
 
 function everywhere(): readonly string[] {
-  return ['Everywhere:', ...columns(COMMON_FLAGS.map(describe))]
+  return ['Everywhere:', ...columns(COMMON_FLAGS.map((flag) => describe(flag)))]
 }
 
-function describe(name: FlagName): readonly [string, string] {
-  const { value, short, text } = flagOf(name)
+function describe(name: FlagName, says: Command['says'] = {}): readonly [string, string] {
+  const { value, short, text } = { ...flagOf(name), ...says[name] }
   const flag = value === undefined ? `--${name}` : `--${name} ${value}`
   return [short === undefined ? flag : `-${short}, ${flag}`, text]
 }

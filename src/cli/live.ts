@@ -12,8 +12,6 @@ import { isOwnHost } from './run-file.ts'
 export interface Live {
   readonly url: string
   call(method: Method, path: string, body?: JsonRecord): Promise<Answer>
-  /** The same gateway, asked with another key. */
-  as(key: string): Live
 }
 
 export interface Answer {
@@ -39,7 +37,6 @@ function liveAt(url: string, key: string): Live {
   const headers = { ...PLAIN_HEADERS, authorization: `Bearer ${key}` }
   return {
     url,
-    as: (other) => liveAt(url, other),
     async call(method, path, body) {
       const answer = await send(url, path, {
         method,

@@ -1,10 +1,13 @@
 // The roster of commands: how each is called and what its help says. Their code is elsewhere and loaded
 // only when it runs.
 import type { Command } from './command.ts'
+import { keyCommands } from './key-roster.ts'
+import { payerCommands } from './payer-roster.ts'
+import { tenancyCommands } from './tenancy-roster.ts'
 
 const start: Command = {
   words: ['start'],
-  summary: 'run the gateway; this is also what no command at all does',
+  summary: 'run the gateway; also what no command at all does',
   details: [
     'Reads the configuration file, opens the data folder and listens. Without a file, suppliers are those whose usual variables are set, or the demo where none is.',
     'What is given here outranks the environment, and the environment outranks the file. SIGTERM and Ctrl-C let running calls finish; a second one cuts them.',
@@ -49,86 +52,6 @@ const configInit: Command = {
   load: async () => (await import('./config.ts')).writeFirstFile,
 }
 
-const SETTINGS = [
-  'name',
-  'models',
-  'regions',
-  'budget',
-  'period',
-  'fit',
-  'rpm',
-  'expires',
-  'metadata',
-] as const
-
-const keysCreate: Command = {
-  words: ['keys', 'create'],
-  summary: 'make a key and show its secret once',
-  details: [
-    'A key calls models within its limits and manages nothing. What is left out is not limited. The secret cannot be shown again.',
-  ],
-  flags: [...SETTINGS, 'quiet'],
-  needs: 'name',
-  isLive: true,
-  examples: [
-    ['gateway keys create --name "billing bot" --rpm 60', 'sixty calls a minute'],
-    ['gateway keys create --name eu --models demo/chat --regions EU', 'one model, one region'],
-    ['KEY=$(gateway keys create --name ci --quiet)', 'the secret alone'],
-  ],
-  load: async () => (await import('./keys.ts')).createKey,
-}
-
-const keysList: Command = {
-  words: ['keys', 'list'],
-  summary: 'list keys, newest first, with what they have spent',
-  details: ['All of them, or as many as --limit says. Spending is that of the current period.'],
-  flags: ['limit', 'cursor', 'quiet'],
-  isLive: true,
-  examples: [
-    ['gateway keys list', ''],
-    ['gateway keys list --quiet', 'the ids alone'],
-  ],
-  load: async () => (await import('./keys.ts')).listKeys,
-}
-
-const keysShow: Command = {
-  words: ['keys', 'show'],
-  summary: 'show one key: its limits, its spending, its state',
-  details: ['The secret is not among it: nobody has it but the one who made the key.'],
-  argument: { name: 'KEY_ID', isRequired: true, text: 'the id, such as key_…' },
-  flags: [],
-  isLive: true,
-  examples: [['gateway keys show key_5cVh…', '']],
-  load: async () => (await import('./keys.ts')).showKey,
-}
-
-const keysSet: Command = {
-  words: ['keys', 'set'],
-  summary: 'change the limits of a key',
-  details: [
-    'Changes what is named and leaves the rest. The word none takes a limit away. Labels are replaced as a whole.',
-  ],
-  argument: { name: 'KEY_ID', isRequired: true, text: 'the id, such as key_…' },
-  flags: SETTINGS,
-  isLive: true,
-  examples: [
-    ['gateway keys set key_5cVh… --budget 25', 'raise or lower the limit'],
-    ['gateway keys set key_5cVh… --rpm none', 'no limit of requests any more'],
-  ],
-  load: async () => (await import('./keys.ts')).changeKey,
-}
-
-const keysRevoke: Command = {
-  words: ['keys', 'revoke'],
-  summary: 'end a key, at once and for good',
-  details: ['Asks first at a terminal. In a script it needs --yes.'],
-  argument: { name: 'KEY_ID', isRequired: true, text: 'the id, such as key_…' },
-  flags: ['yes'],
-  isLive: true,
-  examples: [['gateway keys revoke key_5cVh… --yes', 'without asking']],
-  load: async () => (await import('./keys.ts')).revokeKey,
-}
-
 const models: Command = {
   words: ['models'],
   summary: 'list models, with their suppliers and prices',
@@ -155,6 +78,7 @@ const calls: Command = {
   ],
   flags: [
     'key-id',
+    'project',
     'model',
     'supplier',
     'region',
@@ -168,6 +92,10 @@ const calls: Command = {
     'cursor',
     'ids',
   ],
+  says: {
+    project: { text: 'only calls for this project' },
+    status: { text: 'only calls with this HTTP status' },
+  },
   isLive: true,
   examples: [
     ['gateway calls --from 2h --status 429', 'who was turned away lately'],
@@ -190,6 +118,40 @@ const callsShow: Command = {
   load: async () => (await import('./calls.ts')).showCall,
 }
 
+const usage: Command = {
+  words: ['usage'],
+  summary: 'show what was used and spent, by day, hour or in total',
+  details: [
+    'Calls, tokens and cost of the last 30 days, or of --from and --to, in UTC. A call counts in the hour in which it was held. --by tells figures apart; a project of two teams counts in both.',
+  ],
+  flags: [
+    'from',
+    'to',
+    'per',
+    'by',
+    'key-id',
+    'project',
+    'team',
+    'payer',
+    'model',
+    'supplier',
+    'region',
+    'code',
+    'csv',
+  ],
+  says: {
+    project: { text: 'only calls for this project' },
+    team: { text: 'only calls for the projects of this team' },
+  },
+  isLive: true,
+  examples: [
+    ['gateway usage --by model', 'each day, each model'],
+    ['gateway usage --from 24h --per hour --key-id key_5cVh…', 'a day of a key'],
+    ['gateway usage --per total --by project --csv > usage.csv', 'for a spreadsheet'],
+  ],
+  load: async () => (await import('./usage.ts')).showUsage,
+}
+
 const reviews: Command = {
   words: ['reviews'],
   summary: 'list calls whose end nobody saw, oldest first',
@@ -209,7 +171,7 @@ const REVIEWED = { name: 'REQUEST_ID', isRequired: true, text: 'the id, such as 
 
 const reviewsShow: Command = {
   words: ['reviews', 'show'],
-  summary: 'explain one of them: what was held, whom it may have reached',
+  summary: 'explain one: what was held, whom it may have reached',
   details: ['Also what each rule would charge for it, and when the one in force will.'],
   argument: REVIEWED,
   flags: [],
@@ -226,7 +188,7 @@ const reviewsSettle: Command = {
   ],
   argument: REVIEWED,
   flags: ['cost', 'reason'],
-  needs: 'reason',
+  needs: ['reason'],
   isLive: true,
   examples: [
     ['gateway reviews settle req_0193a… --reason "answered in full"', 'at the estimate'],
@@ -243,7 +205,7 @@ const reviewsVoid: Command = {
   ],
   argument: REVIEWED,
   flags: ['reason'],
-  needs: 'reason',
+  needs: ['reason'],
   isLive: true,
   examples: [['gateway reviews void req_0193a… --reason "never reached the supplier"', '']],
   load: async () => (await import('./reviews.ts')).voidReview,
@@ -286,7 +248,7 @@ const ledgerArchive: Command = {
     'One file a month, in the folder archive of the data folder. Each is read back and proved before a record is removed. A month is closed an hour after its end, once every call of it has ended; where nothing is older, nothing is done.',
   ],
   flags: ['before'],
-  needs: 'before',
+  needs: ['before'],
   isLive: true,
   examples: [['gateway ledger archive --before 2026-11', 'October 2026 and what is older']],
   load: async () => (await import('./ledger.ts')).archiveLedger,
@@ -327,14 +289,13 @@ export const commands: readonly Command[] = [
   start,
   configCheck,
   configInit,
-  keysCreate,
-  keysList,
-  keysShow,
-  keysSet,
-  keysRevoke,
+  ...keyCommands,
+  ...tenancyCommands,
+  ...payerCommands,
   models,
   calls,
   callsShow,
+  usage,
   reviews,
   reviewsShow,
   reviewsSettle,
@@ -351,5 +312,12 @@ export const commands: readonly Command[] = [
 export const groups: Readonly<Record<string, string>> = {
   config: 'the configuration file',
   keys: 'keys and their limits',
+  tokens: 'tokens of projects and teams',
+  users: 'who calls, and who pays',
+  organisations: 'who is billed for several projects',
+  teams: 'projects that belong together',
+  accounts: 'accounts of others, for whoever runs the gateway',
+  projects: 'what calls are made for',
+  wallets: 'what pays for calls',
   ledger: 'the books: checking, exporting, archiving',
 }

@@ -20,6 +20,8 @@ export interface TableOptions {
 
 const GAP = 2
 const WIDTH_MIN = 6
+/** Of a table with more columns than a window has room for, a line that is broken is worse still. */
+const WIDTH_LAST = 3
 
 export function table(
   columns: readonly Column[],
@@ -83,18 +85,22 @@ function fit(columns: readonly Measured[], width: number | undefined): readonly 
       1,
     )
   }
-  while (totalOf(kept) > width) {
-    const widest = findWidest(kept)
-    if (widest === undefined) break
-    widest.width--
-  }
+  for (const least of [WIDTH_MIN, WIDTH_LAST]) shrink(kept, width, least)
   return kept
 }
 
-function findWidest(columns: readonly Measured[]): Measured | undefined {
+function shrink(columns: readonly Measured[], width: number, least: number): void {
+  while (totalOf(columns) > width) {
+    const widest = findWidest(columns, least)
+    if (widest === undefined) return
+    widest.width--
+  }
+}
+
+function findWidest(columns: readonly Measured[], least: number): Measured | undefined {
   let widest: Measured | undefined
   for (const column of columns) {
-    if (column.isElastic !== true || column.width <= WIDTH_MIN) continue
+    if (column.isElastic !== true || column.width <= least) continue
     if (widest === undefined || column.width > widest.width) widest = column
   }
   return widest

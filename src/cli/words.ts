@@ -52,9 +52,9 @@ export async function readWords(line: readonly string[], command: Command): Prom
   const flags = flagsOf(command)
   const { values, positionals } = await parseStrictly(line, flags)
   checkArguments(positionals, command)
-  const { needs } = command
-  if (needs !== undefined && values[needs] === undefined)
-    throw wrongUsage(`--${needs} is missing. Write --${needs} ${flagOf(needs).value ?? ''}.`)
+  const missing = command.needs?.find((flag) => values[flag] === undefined)
+  if (missing !== undefined)
+    throw wrongUsage(`--${missing} is missing. Write --${missing} ${flagOf(missing).value ?? ''}.`)
   const text = (flag: FlagName): string | undefined => {
     const value = values[flag]
     return typeof value === 'string' ? value : undefined

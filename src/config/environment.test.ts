@@ -163,6 +163,15 @@ describe('the environment', () => {
       'GATEWAY_ROOT_KEY must begin with svc_',
     )
     expect(() => defaultSettings({ GATEWAY_ROOT_KEY: 'secret' })).not.toThrow('secret')
+    expect(() => defaultSettings({ GATEWAY_SECRET_KEY: 's'.repeat(31) })).toThrow(
+      'GATEWAY_SECRET_KEY must have at least 32 characters',
+    )
+  })
+
+  it('may bring the key of what is kept encrypted', () => {
+    const text = 's'.repeat(32)
+    expect(defaultSettings({ GATEWAY_SECRET_KEY: text }).secretKey?.reveal()).toBe(text)
+    expect(defaultSettings({ GATEWAY_SECRET_KEY: '' }).secretKey).toBeUndefined()
   })
 })
 

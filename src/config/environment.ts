@@ -16,6 +16,8 @@ export interface Settings {
   readonly port: number
   readonly dataFolder: string
   readonly rootKey: Secret | undefined
+  /** What is kept at rest is encrypted with it; undefined: with a key that is made and kept in a file. */
+  readonly secretKey: Secret | undefined
   /** Looks up a supplier's credential variable. */
   readonly lookup: (name: string) => string | undefined
   /** The whole path of the configuration file, where there is one. */
@@ -113,6 +115,7 @@ function outrank(beneath: Beneath, environment: Environment): Settings {
     port: readPort(environment['PORT']) ?? config.listen.port,
     dataFolder: data ? resolve(data) : dataFolder,
     rootKey: readRootKey(environment['GATEWAY_ROOT_KEY']) ?? config.root_key,
+    secretKey: readSecretKey(environment['GATEWAY_SECRET_KEY']),
     lookup: (name) => environment[name],
   }
 }
@@ -134,4 +137,14 @@ function readRootKey(text: string | undefined): Secret | undefined {
   if (text === undefined || text === '') return undefined
   if (isRootKey(text)) return new Secret(text)
   throw new ConfigurationError(`GATEWAY_ROOT_KEY must ${ROOT_KEY_RULE}.`)
+}
+
+const SECRET_KEY_LENGTH_MIN = 32
+
+function readSecretKey(text: string | undefined): Secret | undefined {
+  if (text === undefined || text === '') return undefined
+  if (text.length >= SECRET_KEY_LENGTH_MIN) return new Secret(text)
+  throw new ConfigurationError(
+    `GATEWAY_SECRET_KEY must have at least ${SECRET_KEY_LENGTH_MIN} characters, such as those that \`openssl rand -base64 32\` prints.`,
+  )
 }

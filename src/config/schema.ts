@@ -317,6 +317,32 @@ const Ledger = z
   })
   .meta({ hint: 'choices by name, such as recovery: keep' })
 
+const Idempotency = z
+  .strictObject({
+    keep: Seconds.default(86_400).describe(
+      'How long a request under an Idempotency-Key is remembered, with its answer.',
+    ),
+    answer_bytes: z
+      .int()
+      .min(0)
+      .max(33_554_432)
+      .default(1_048_576)
+      .describe(
+        'The largest answer that is kept for the same request again; 0 keeps none. Answers are kept encrypted.',
+      )
+      .meta({ hint: 'a number of bytes such as 1048576, or 0' }),
+    total_bytes: z
+      .int()
+      .min(0)
+      .max(1_099_511_627_776)
+      .default(1_073_741_824)
+      .describe(
+        'What all kept answers may take on disk together; 0 keeps none. No account gets more than is left for the others: one alone has half of it.',
+      )
+      .meta({ hint: 'a number of bytes such as 1073741824, or 0' }),
+  })
+  .meta({ hint: 'keep:, answer_bytes: and total_bytes: on lines of their own below it' })
+
 export const ConfigSchema = z.strictObject({
   listen: Listen.prefault({}).describe('Where the gateway listens.'),
   data: z
@@ -355,6 +381,7 @@ export const ConfigSchema = z.strictObject({
     .meta({ hint: 'one model a line, each id followed by a colon, and its fields below it' }),
   limits: Limits.prefault({}).describe('Sizes, times and numbers that no call may exceed.'),
   ledger: Ledger.prefault({}).describe('What the books do where there is no one right answer.'),
+  idempotency: Idempotency.prefault({}).describe('What is kept for requests that are sent again.'),
   defaults: Defaults.prefault({}).describe('What holds where nothing else is said.'),
 })
 

@@ -59,6 +59,8 @@ export interface AuditRow {
   readonly heldMs: number | undefined
   /** How many alike refusals this row stands for. */
   readonly count: number
+  /** The JSON of `PayerTerms`; undefined for what was refused, and in rows from before there were payers. */
+  readonly payer: string | undefined
   /** What is worth keeping of a call that did not simply go well; undefined where it did. */
   readonly details: CallDetails | undefined
 }

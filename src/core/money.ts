@@ -42,6 +42,19 @@ export function parseUsd(dollars: number | string): NanoUsd | undefined {
   return Number.isSafeInteger(amount) ? toNanoUsd(amount) : undefined
 }
 
+const AMOUNT_MAX = 9_000_000_000_000_000
+
+/**
+ * The amount of a JSON number. From some millions on these lie further apart than amounts do: one that could mean
+ * two is none.
+ */
+export function readUsd(dollars: number): NanoUsd | undefined {
+  const amount = parseUsd(dollars)
+  if (amount === undefined || amount > AMOUNT_MAX) return undefined
+  const isTold = (other: number): boolean => Number(printUsd(toNanoUsd(other))) !== dollars
+  return isTold(amount + 1) && isTold(amount - 1) ? amount : undefined
+}
+
 /** Prints a plain decimal of dollars: `0.0000001`, never `1e-7`. A sum of many may be too large for a number. */
 export function printUsd(amount: NanoUsd | bigint): string {
   const sign = amount < 0 ? '-' : ''

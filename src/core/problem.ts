@@ -28,6 +28,8 @@ export interface ProblemOrigin {
   readonly type?: string
   readonly param?: string
   readonly raw?: unknown
+  /** It came after output or usage, or after nobody knows what: the supplier may have worked. */
+  readonly isLate?: true
 }
 
 export class GatewayError extends Error {
@@ -89,10 +91,33 @@ export function advise(
   return new GatewayError(code, `${happened} ${PROBLEMS[code].action}`, options)
 }
 
+/** A field or parameter whose value will not do. */
+export function invalid(param: string, text: string): GatewayError {
+  return new GatewayError('validation_error', text, { param })
+}
+
+const QUOTED_LENGTH_MAX = 64
+
+/** A name that a caller made up, as a refusal repeats it: not at any length, and whole characters. */
+export function quoteName(name: string): string {
+  return name.slice(0, QUOTED_LENGTH_MAX).toWellFormed()
+}
+
 /** Turns whatever was thrown into a problem; the foreign text stays in `cause` and out of the answer. */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   return new GatewayError('internal_error', undefined, { cause: thrown })
+}
+
+/** The same problem, of a supplier that may have worked before it said so. */
+export function asLate(error: GatewayError): GatewayError {
+  const { code, message, status, retryable, origin, cause } = error
+  return new GatewayError(code, message, {
+    status,
+    retryable,
+    cause,
+    origin: { ...origin, isLate: true },
+  })
 }
 
 /** Splits `code - text` at the first separator, and only when what precedes it is a code. */

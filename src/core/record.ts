@@ -1,6 +1,7 @@
 // What the ledger writes down. A record is final: what changes is said by another record. One call is one
 // operation: a hold before anything is sent, and an audit row that ends it.
 import type { AuditRow } from './audit.ts'
+import type { Claim } from './claim.ts'
 import type { BudgetPeriod } from './key.ts'
 import type { NanoUsd } from './money.ts'
 import type { Price } from './usage.ts'
@@ -30,6 +31,10 @@ export interface HoldRecord {
   readonly maxTokens: number
   /** Who may be asked, and at which prices, in order: the JSON of `Terms`. One text for many calls. */
   readonly terms: string
+  /** The JSON of `PayerTerms`, one text for many calls; undefined in records from before there were payers. */
+  readonly payer: string | undefined
+  /** The Idempotency-Key that it was asked under, if any. */
+  readonly claim: Claim | undefined
 }
 
 /** Fixed with the hold: a change of prices or suppliers does not touch a call that runs. */
@@ -46,9 +51,18 @@ export interface TermsEntry {
 /**
  * What else is worth a record: `attempt` another supplier is asked, `progress` how much a long stream has
  * delivered, `review` nobody knows how the call ended, `month` a month is closed, `archive` older records
- * were moved to a file, `resumed` the books could not be written for a while.
+ * were moved to a file, `resumed` the books could not be written for a while, `credit` money was put into a wallet
+ * or taken back, `action` somebody changed what management manages.
  */
-export type NoteKind = 'attempt' | 'progress' | 'review' | 'month' | 'archive' | 'resumed'
+export type NoteKind =
+  | 'attempt'
+  | 'progress'
+  | 'review'
+  | 'month'
+  | 'archive'
+  | 'resumed'
+  | 'credit'
+  | 'action'
 
 export interface NoteRecord {
   readonly at: number
@@ -74,14 +88,40 @@ export interface ReviewNote {
   readonly reason: string
 }
 
+/** The body of a `credit`. Only its entries change what is in a wallet, beside the calls that it pays for. */
+export interface CreditNote {
+  readonly account: string
+  readonly wallet: string
+  /** Nano-dollars; below zero where money is taken back. */
+  readonly amount: NanoUsd
+  /** The credential that asked for it. */
+  readonly by: string
+  readonly reason: string
+  /** What it is called elsewhere, such as an invoice; a wallet takes each only once. */
+  readonly reference: string | null
+}
+
+/** The body of an `action`. What was before and is after: without secrets, null where there is nothing. */
+export interface ActionNote {
+  readonly account: string
+  /** The credential that did it. */
+  readonly by: string
+  /** Such as `key.create` or `project.update`. */
+  readonly action: string
+  /** The id of what it was done to. */
+  readonly target: string
+  readonly before: object | null
+  readonly after: object | null
+}
+
 export type LedgerRecord =
   | { readonly type: 'hold'; readonly hold: HoldRecord }
   | { readonly type: 'audit'; readonly row: AuditRow }
   | { readonly type: 'note'; readonly note: NoteRecord }
 
-/** What a key has spent in one hour. */
+/** What a key or a wallet has spent in one hour. */
 export interface SpentHour {
-  readonly keyId: string
+  readonly ownerId: string
   readonly hour: number
   readonly amount: NanoUsd
 }

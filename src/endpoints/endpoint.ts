@@ -1,6 +1,7 @@
 // The contract of an endpoint: a method, a path, who may use it, and what it answers. One without a role
 // does not compile; an inference endpoint says only which language it speaks.
 import type { Guesses } from '../access/guesses.ts'
+import type { Directory } from '../access/directory.ts'
 import type { Keyring, Role } from '../access/keyring.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -24,6 +25,8 @@ export interface OpenEndpoint extends Place {
 /** Answers whoever presents a key of the role. */
 export interface KeyedEndpoint extends Place {
   readonly role: Exclude<Role, 'open'>
+  /** The field of its answer that holds a new secret: shown once, and null where the answer is shown again. */
+  readonly secretField?: string
   answer(exchange: Exchange, key: KeyRecord, house: House): Response | Promise<Response>
 }
 
@@ -38,6 +41,7 @@ export interface House {
   /** Replaced by every reload; whoever waits for something takes it once. */
   plant: Plant
   readonly keyring: Keyring
+  readonly directory: Directory
   readonly guesses: Guesses
   readonly state: ServiceState
   /** Where the records of closed months go. */

@@ -1,5 +1,7 @@
 // The roster of endpoints, and the one door they stand behind: draining, credential, body, and whatever
 // goes wrong rendered in the endpoint's own language.
+import { readIdempotencyKey } from '../access/claims.ts'
+import { PROJECT_HEADER } from '../access/directory.ts'
 import type { Role } from '../access/keyring.ts'
 import { retryHeaders, toEnvelope } from '../core/envelope.ts'
 import type { KeyRecord } from '../core/key.ts'
@@ -17,13 +19,24 @@ import { chatCompletions } from './chat-completions.ts'
 import type { Endpoint, House, InferenceEndpoint } from './endpoint.ts'
 import { getError, listErrors } from './errors.ts'
 import { checkPhase, health, healthLive, healthReady, probes } from './health.ts'
+import { accountEndpoints } from './manage/accounts.ts'
+import { actionEndpoints } from './manage/actions.ts'
 import { auditEndpoints } from './manage/audit.ts'
 import { getCall } from './manage/calls.ts'
 import { keyEndpoints } from './manage/keys.ts'
 import { ledgerEndpoints } from './manage/ledger.ts'
+import { organisationEndpoints } from './manage/organisations.ts'
+import { payerEndpoints } from './manage/payers.ts'
+import { projectEndpoints } from './manage/projects.ts'
 import { reload } from './manage/reload.ts'
 import { reviewEndpoints } from './manage/reviews.ts'
+import { teamEndpoints } from './manage/teams.ts'
+import { tokenEndpoints } from './manage/tokens.ts'
+import { usageEndpoints } from './manage/usage.ts'
+import { userEndpoints } from './manage/users.ts'
+import { walletEndpoints } from './manage/wallets.ts'
 import { getModel, listModels } from './models.ts'
+import { answerOnce, claim } from './once.ts'
 
 export const endpoints: readonly Endpoint[] = [
   health,
@@ -35,7 +48,17 @@ export const endpoints: readonly Endpoint[] = [
   listModels,
   getModel,
   chatCompletions,
+  ...accountEndpoints,
+  ...organisationEndpoints,
+  ...userEndpoints,
+  ...projectEndpoints,
+  ...teamEndpoints,
   ...keyEndpoints,
+  ...tokenEndpoints,
+  ...walletEndpoints,
+  ...payerEndpoints,
+  ...usageEndpoints,
+  ...actionEndpoints,
   ...auditEndpoints,
   ...ledgerEndpoints,
   getCall,
@@ -57,7 +80,7 @@ function guarded(endpoint: Endpoint, house: House): Handler {
   return (exchange) => {
     checkPhase(house.state)
     const key = authenticate(exchange, endpoint.role, house)
-    return endpoint.answer(exchange, key, house)
+    return answerOnce(endpoint, exchange, key, house)
   }
 }
 
@@ -81,7 +104,7 @@ async function infer(
     checkPhase(house.state)
     const key = authenticate(exchange, endpoint.role, house)
     const call = await receive(endpoint, exchange, key, house)
-    return await handle(call, house.plant)
+    return call instanceof Response ? call : await handle(call, house.plant)
   } catch (thrown) {
     if (hasLeft(thrown, exchange)) return empty(exchange.id, CALLER_LEFT)
     const error = asGatewayError(thrown)
@@ -90,27 +113,45 @@ async function infer(
   }
 }
 
-/** Reads the body of a caller that is known. Whoever is refused from here on leaves a trace. */
+/**
+ * Reads the body of a caller that is known; an answer where the same was asked before. Whoever is refused from here
+ * on leaves a trace.
+ */
 async function receive(
   endpoint: InferenceEndpoint,
   exchange: Exchange,
   key: KeyRecord,
   house: House,
-): Promise<Received> {
+): Promise<Received | Response> {
   const { request, id, at, startedMs } = exchange
   const { path, dialect } = endpoint
   const asked = { model: '', stream: false }
+  let { projectId } = key
   try {
+    const header = readIdempotencyKey(request.headers)
+    const named = singleHeader(request.headers, PROJECT_HEADER)
+    projectId = house.directory.projectOf(key, named)
     house.plant.gate.check(house.plant.limits)
     requireJson(request)
     const body = await readRequestBody(request, house.plant.limits.bodyBytesMax, house.plant.clock)
-    // A body may take its time, and nothing may be sent once the end has begun.
+    // A body may take its time: nothing may be sent once the end has begun, or for a secret that has ended.
     checkPhase(house.state)
+    projectId = house.directory.projectOf(house.keyring.current(key), named)
     const sessionHeader = singleHeader(request.headers, 'x-session-id')
-    return { id, path, dialect, key, body, sessionHeader, caller: exchange, at, startedMs, asked }
+    const ticket =
+      header === undefined
+        ? undefined
+        : await claim({ key, header, requestId: id, request, body, work: 'call' }, house)
+    if (ticket instanceof Response) return ticket
+    const known = { id, path, dialect, key, projectId, at, startedMs, asked }
+    return { ...known, body, claim: ticket, sessionHeader, caller: exchange }
   } catch (thrown) {
     if (!hasLeft(thrown, exchange))
-      recordRefusal({ id, path, key, at, startedMs, asked }, asGatewayError(thrown), house.plant)
+      recordRefusal(
+        { id, path, key, projectId, at, startedMs, asked },
+        asGatewayError(thrown),
+        house.plant,
+      )
     throw thrown
   }
 }

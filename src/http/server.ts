@@ -1,5 +1,6 @@
 // The listening side: gives every request its id, finds its route and hands it over. It knows no
 // endpoint and no dialect; whoever owns the routes also renders what goes wrong.
+import type { ClaimRecord } from '../core/claim.ts'
 import type { Clock } from '../core/clock.ts'
 import { createRequestId } from '../core/ids.ts'
 import { checkHeaders, checkPath } from './edge.ts'
@@ -10,6 +11,8 @@ export interface Exchange {
   readonly id: string
   readonly request: Request
   readonly path: string
+  /** The Idempotency-Key that management is asked under, once it is known to be new. */
+  readonly claim?: ClaimRecord | undefined
   readonly params: Readonly<Record<string, string>>
   readonly at: number
   readonly startedMs: number

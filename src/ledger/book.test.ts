@@ -17,8 +17,9 @@ import type { AuditRow } from '../core/audit.ts'
 import type { BudgetPeriod } from '../core/key.ts'
 import { toNanoUsd } from '../core/money.ts'
 import { endOf, holdOf } from '../../test/fakes/ledger.ts'
-import { Book, Purse, type Operation } from './book.ts'
+import { Book, type Operation } from './book.ts'
 import { LedgerFault } from './fault.ts'
+import { Purse } from './purse.ts'
 
 const PERIODS: readonly BudgetPeriod[] = ['daily', 'monthly', 'rolling']
 const HOUR_MS = 3_600_000
@@ -328,7 +329,7 @@ describe('an operation', () => {
     const book = new Book()
     const purse = book.purse('key_1')
     purse.limit = toNanoUsd(10)
-    book.adoptSpent({ keyId: 'key_1', hour: hourOf(NOON), amount: toNanoUsd(7) })
+    book.adoptSpent({ ownerId: 'key_1', hour: hourOf(NOON), amount: toNanoUsd(7) })
     const hold = holdOf({ at: NOON })
     const operation = book.adopt({
       hold,

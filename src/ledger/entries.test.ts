@@ -1,6 +1,6 @@
 // What a record books: two accounts by one amount each time, and nothing at all unless money moved.
 import { describe, expect, it } from 'bun:test'
-import { Clerk } from '../../test/fakes/books.ts'
+import { Clerk, payerText } from '../../test/fakes/books.ts'
 import type { AuditRow } from '../core/audit.ts'
 import { toNanoUsd } from '../core/money.ts'
 import { bookTo, entriesOf, sumOf, type Accounts } from './entries.ts'
@@ -33,6 +33,13 @@ describe('a settled call', () => {
     ])
   })
 
+  it('is paid by the wallet that its hold names', () => {
+    expect(booked({ state: 'settled', cost: toNanoUsd(7), payer: payerText() })).toEqual([
+      `key/key_a/${hold.hour} supplier/first 7`,
+      'payer/wal_a payments 7',
+    ])
+  })
+
   it('books nothing where it cost nothing', () => {
     expect(booked({ state: 'settled' })).toEqual([])
   })
@@ -49,6 +56,18 @@ it('refusals, holds and notes book nothing', () => {
   expect(entriesOf({ type: 'hold', hold })).toEqual([])
   const note = { at: 0, kind: 'review', requestId: 'req_a', body: '{}' } as const
   expect(entriesOf({ type: 'note', note })).toEqual([])
+})
+
+it('a credit moves money between the grants and its wallet, one way or the other', () => {
+  const body = { account: 'acc_a', wallet: 'wal_a', by: 'k', reason: 'r', reference: null }
+  const entries = (amount: number): unknown => {
+    const text = JSON.stringify({ ...body, amount })
+    const note = { at: 0, kind: 'credit', requestId: 'req_a', body: text } as const
+    return entriesOf({ type: 'note', note })
+  }
+  expect(entries(5)).toEqual([{ debit: 'grants', credit: 'wallet/wal_a', amount: 5 }])
+  expect(entries(-5)).toEqual([{ debit: 'wallet/wal_a', credit: 'grants', amount: 5 }])
+  expect(entries(0.5)).toEqual([])
 })
 
 it('accounts add up without hours, beyond what a number holds, and to zero', () => {

@@ -2,8 +2,10 @@
 // amount, so all accounts together are always zero. The one place that says so; sums follow from it.
 import { hourOf } from '../core/hour.ts'
 import type { AuditRow } from '../core/audit.ts'
-import { ZERO_USD, type NanoUsd } from '../core/money.ts'
-import type { LedgerRecord } from '../core/record.ts'
+import { toNanoUsd, ZERO_USD, type NanoUsd } from '../core/money.ts'
+import type { LedgerRecord, NoteRecord } from '../core/record.ts'
+import { readCredit } from '../store/credit.ts'
+import { PAYMENTS, readPayer } from '../store/payer.ts'
 
 export interface Entry {
   readonly debit: string
@@ -15,12 +17,16 @@ export interface Entry {
 export type Accounts = Map<string, bigint>
 
 /** What calls cost beyond what was held: paid by the operator. */
-export const OVERRUN = 'overrun'
+const OVERRUN = 'overrun'
+
+/** What was put into wallets. */
+const GRANTS = 'grants'
 
 const NOTHING: readonly Entry[] = []
 
-/** Only an audit row moves money: a hold sets it aside, and a note tells of something else. */
+/** Only an audit row and a credit move money: a hold sets it aside, and other notes tell of something else. */
 export function entriesOf(record: LedgerRecord): readonly Entry[] {
+  if (record.type === 'note') return creditEntries(record.note)
   if (record.type !== 'audit' || record.row.state === 'refused') return NOTHING
   const { row } = record
   const entries = row.state === 'settled' ? settledEntries(row) : []
@@ -35,7 +41,24 @@ function settledEntries(row: AuditRow): Entry[] {
   return [
     entry(`key/${row.keyId}/${hour}`, supplier, row.cost),
     entry(OVERRUN, supplier, row.overrun),
+    ...payerEntries(row),
   ]
+}
+
+/** None in rows from before there were payers. */
+function payerEntries({ payer, cost }: AuditRow): readonly Entry[] {
+  const terms = payer === undefined ? undefined : readPayer(payer)
+  return terms === undefined ? NOTHING : [entry(`payer/${terms.wallet}`, PAYMENTS, cost)]
+}
+
+/** What is taken back goes the other way. */
+function creditEntries(note: NoteRecord): readonly Entry[] {
+  const credit = readCredit(note)
+  if (credit === undefined) return NOTHING
+  const wallet = `wallet/${credit.wallet}`
+  return credit.amount > 0
+    ? [entry(GRANTS, wallet, credit.amount)]
+    : [entry(wallet, GRANTS, toNanoUsd(0 - credit.amount))]
 }
 
 function entry(debit: string, credit: string, amount: NanoUsd = ZERO_USD): Entry {

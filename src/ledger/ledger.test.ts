@@ -17,7 +17,6 @@ import {
 } from '../../test/fakes/ledger.ts'
 import type { MemoryStore } from '../../test/fakes/memory-store.ts'
 import type { Operation } from './book.ts'
-import { LedgerFault } from './fault.ts'
 import type { Granted } from './ledger.ts'
 
 const DAY_MS = 86_400_000
@@ -172,6 +171,20 @@ describe('a hold', () => {
     const { fit } = await room.ledger.hold(askOf(key, 60, { tighten }))
     expect(counted).toBe(1)
     expect(fit.amount).toBe(toNanoUsd(40))
+  })
+})
+
+describe('a hold under an Idempotency-Key that the store has seen before', () => {
+  it('is refused alone: others go on, and nothing stays held', async () => {
+    const key = keyOf(100)
+    const room = await openRoom({ keys: [key] })
+    room.store.fail(new GatewayError('operation_in_progress'))
+    const problem = await problemOf(room.ledger.hold(askOf(key, 60)))
+    room.store.recover()
+    expect(problem.code).toBe('operation_in_progress')
+    expect(room.ledger.downSince).toBeUndefined()
+    expect(standing(room)).toEqual([0, 0])
+    expect((await take(room, key, 100)).hold.amount).toBe(toNanoUsd(100))
   })
 })
 
@@ -515,55 +528,6 @@ describe('books that cannot be written', () => {
     expect(room.halts).toEqual([lie])
     await problemOf(room.ledger.hold(askOf(key, 1)))
     expect(room.halts).toEqual([lie, lie])
-  })
-})
-
-describe('a state that cannot be', () => {
-  it.each<readonly [what: string, cause: (room: Room, operation: Operation) => Promise<unknown>]>([
-    [
-      'an end that comes twice',
-      async ({ ledger }, operation) => {
-        await ledger.end(operation, endOf(operation, 10))
-        return ledger.end(operation, endOf(operation, 10))
-      },
-    ],
-    [
-      'an end that comes twice at once',
-      ({ ledger }, operation) => {
-        void ledger.end(operation, endOf(operation, 10))
-        return ledger.end(operation, endOf(operation, 10))
-      },
-    ],
-    [
-      'an end that belongs to another hour',
-      async ({ ledger }, operation) => ledger.end(operation, endOf(operation, 10, { hour: 1 })),
-    ],
-    [
-      'a void call that costs something',
-      async ({ ledger }, operation) =>
-        ledger.end(operation, endOf(operation, 10, { state: 'voided' })),
-    ],
-    [
-      'a call that is held twice',
-      ({ ledger }, { hold }) => ledger.hold(askOf(keyOf(100), 1, { requestId: hold.requestId })),
-    ],
-    [
-      'a bound that takes more than there is',
-      ({ ledger }) => {
-        const bound = boundOf(1)
-        bound.fit = () => boundOf(101).whole()
-        return ledger.hold(askOf(keyOf(100), 1, { bound }))
-      },
-    ],
-  ])('stops the process, and nothing of it is written: %s', async (_, cause) => {
-    const room = await openRoom({ keys: [keyOf(100)] })
-    const operation = await take(room, keyOf(100), 20)
-    const seen = watch((async () => cause(room, operation))())
-    await turns()
-    expect(seen.problem).toBeInstanceOf(LedgerFault)
-    expect(room.halts).toEqual([seen.problem as Error])
-    expect(room.store.records.filter(({ type }) => type === 'hold')).toHaveLength(1)
-    expect(rowsOf(room.store).length).toBeLessThanOrEqual(1)
   })
 })
 

@@ -1,42 +1,30 @@
 // The books while the gateway runs: money is set aside before a call leaves, and spent or given back when
 // it ends. What is decided is decided in memory and in one step; what is decided is durable before it counts.
-import { hourOf } from '../core/hour.ts'
 import type { AuditRow } from '../core/audit.ts'
 import type { Place } from '../core/chain.ts'
 import type { Clock, Ticker } from '../core/clock.ts'
 import type { BudgetPeriod, KeyRecord } from '../core/key.ts'
-import type { NanoUsd } from '../core/money.ts'
+import { toNanoUsd, type NanoUsd } from '../core/money.ts'
+import type { PassedReason, PayerChain, PayerLink } from '../core/payer.ts'
 import { GatewayError } from '../core/problem.ts'
-import type { HoldRecord, LedgerRecord } from '../core/record.ts'
+import type { WalletRecord } from '../core/tenancy.ts'
 import type { Log } from '../observe/log.ts'
 import type { LedgerState, Store } from '../store/store.ts'
-import { Book, type Operation, type Purse } from './book.ts'
-import type { Bound, Fit } from './cost/bound.ts'
+import { Admission, type Granted, type HoldAsk } from './admission.ts'
+import { Book, type Operation } from './book.ts'
 import { Calendar, doubtsOf } from './calendar.ts'
-import type { Uncounted } from './cost/counter.ts'
 import { Ending } from './ending.ts'
 import { LedgerFault } from './fault.ts'
 import { Lines } from './line.ts'
+import { Pen } from './pen.ts'
 import type { LedgerPolicy } from './policy.ts'
-import {
-  budgetExceeded,
-  capacityExceeded,
-  heldInReview,
-  ledgerUnavailable,
-  notCounted,
-  tooMuchHeld,
-  type Shortage,
-} from './refusal.ts'
 import { Refusals } from './refusals.ts'
-import {
-  attemptNote,
-  progressNote,
-  resolvedRow,
-  resumedNote,
-  reviewNote,
-  type Resolution,
-} from './review.ts'
-import { fitOf, obstacleOf } from './room.ts'
+import { attemptNote, progressNote, resolvedRow, reviewNote, type Resolution } from './review.ts'
+import { findWallet, reasonOf } from './room.ts'
+import type { WalletState } from './wallet.ts'
+
+export type { Granted, HoldAsk, HoldRequest } from './admission.ts'
+export type { WalletState } from './wallet.ts'
 
 export interface LedgerParts {
   readonly store: Pick<Store, 'append'>
@@ -45,35 +33,6 @@ export interface LedgerParts {
   readonly policy: LedgerPolicy
   /** The books are in an impossible state, or the disk lies: nothing may be written any more. */
   readonly halt: (fault: Error) => void
-}
-
-/** What is to be set aside. */
-export interface HoldRequest {
-  readonly key: KeyRecord
-  readonly requestId: string
-  readonly endpoint: string
-  readonly model: string
-  readonly stream: boolean
-  readonly terms: string
-  /** What the input is thought to be. */
-  readonly inputTokens: number
-  readonly bound: Bound
-}
-
-/** What a call asks for, and what it can say to it before it is refused. */
-export interface HoldAsk extends HoldRequest {
-  /**
-   * Finds a closer bound, which costs time: asked only before a refusal, and no more than it must where even
-   * the closest that there could be is not worth it.
-   */
-  tighten(isWorthwhile: (closest: Bound) => boolean): Promise<Bound | Uncounted>
-  /** The key as it is after a while; throws when it is no key any more. */
-  current(): KeyRecord
-}
-
-export interface Granted {
-  readonly operation: Operation
-  readonly fit: Fit
 }
 
 /** A budget as it is shown, which is as it is enforced. */
@@ -87,52 +46,62 @@ export interface BudgetState {
   readonly resetsAt: number | undefined
 }
 
-interface Late {
-  readonly operation: Operation
-  readonly row: AuditRow
+/** One place of a chain, and whether it would pay. */
+export interface PayerState {
+  readonly link: PayerLink
+  readonly walletId: string | undefined
+  readonly state: 'pays' | PassedReason
 }
 
 export class Ledger implements Ticker {
   policy: LedgerPolicy
-  readonly #store: LedgerParts['store']
   readonly #clock: Clock
   readonly #log: Log
   readonly #halt: LedgerParts['halt']
   readonly #book = new Book()
   readonly #lines: Lines
+  readonly #pen: Pen
+  readonly #admission: Admission
   readonly #refusals: Refusals
   #calendar: Calendar
   #ticking: Place | undefined
-  /** Ends that could not be written yet. */
-  #late: Late[] = []
-  #downSince: number | undefined
-  #catchingUp: Promise<void> | undefined
   #isStopped = false
   /** In elapsed time. All reviews are older. */
   #openedMs = 0
 
   constructor({ store, clock, log, policy, halt }: LedgerParts) {
     this.policy = policy
-    this.#store = store
     this.#clock = clock
     this.#log = log
     this.#halt = halt
     this.#lines = new Lines(clock)
-    this.#refusals = new Refusals(clock, (records) => this.#writeLater(records))
+    const now = (): number => this.#calendar.now()
+    this.#pen = new Pen({ store, clock, log, halt, now, ended: (...end) => this.ended(...end) })
+    this.#admission = new Admission({
+      book: this.#book,
+      lines: this.#lines,
+      pen: this.#pen,
+      now,
+      checkRunning: () => this.checkRunning(),
+      judge: (thrown) => this.#judge(thrown),
+      reviewsLeftMs: () => this.#reviewsLeftMs(),
+    })
+    this.#refusals = new Refusals(clock, (records) => this.#pen.writeLater(records))
     this.#calendar = this.#startCalendar(0)
   }
 
   /** Takes over what the store knows. What an earlier process left open is in review, durably, before this resolves. */
-  async open({ at, spent, open }: LedgerState): Promise<void> {
+  async open({ at, spent, balances, open }: LedgerState): Promise<void> {
     this.#calendar = this.#startCalendar(at)
     const doubts = doubtsOf(at, this.#clock.now())
     if (doubts !== undefined) this.#log.note('warn', doubts)
     for (const hour of spent) this.#book.adoptSpent(hour)
+    for (const balance of balances) this.#book.adoptBalance(balance)
     const now = this.#calendar.now()
     const found = open.map((each) => this.#book.adopt(each))
     const lost = found.filter(({ state }) => state === 'held')
     if (lost.length > 0) {
-      await this.#store.append(lost.map(({ hold }) => reviewNote(now, hold.requestId)))
+      await this.#pen.append(lost.map(({ hold }) => reviewNote(now, hold.requestId)))
       for (const operation of lost) this.#book.review(operation, now)
       this.#log.note(
         'warn',
@@ -164,14 +133,55 @@ export class Ledger implements Ticker {
     }
   }
 
+  /** What a wallet may from now on. Running calls end under their old holds; those that wait look again. */
+  putWallet(record: WalletRecord): void {
+    this.#book.wallet(record.id).put(record)
+    this.#lines.wake(record.id)
+  }
+
+  walletState(walletId: string): WalletState {
+    return this.#book.wallet(walletId).state(this.#calendar.now())
+  }
+
+  /**
+   * Puts money into a wallet once `write` has made that durable. Below zero it is taken back: out of reach before it
+   * is written, back in the wallet when it could not be. What calls hold, and what is not there, stays.
+   */
+  async credit(walletId: string, amount: NanoUsd, write: () => Promise<void>): Promise<void> {
+    const wallet = this.#book.wallet(walletId)
+    const isTaken = amount < 0
+    if (isTaken && !wallet.canTakeBack(toNanoUsd(0 - amount))) throw notThere()
+    if (isTaken) wallet.credit(amount)
+    try {
+      await write()
+      if (!isTaken) wallet.credit(amount)
+    } catch (thrown) {
+      if (isTaken) wallet.credit(toNanoUsd(0 - amount))
+      throw thrown
+    } finally {
+      this.#lines.wake(walletId)
+    }
+  }
+
+  /** Each place of a chain: whether it would pay so much if it were asked now, or why not. */
+  explainPayers(chain: PayerChain, need: NanoUsd): readonly PayerState[] {
+    const now = this.#calendar.now()
+    return chain.map((place) => {
+      const wallet = findWallet(this.#book, place)
+      const pays = wallet?.canFund(need, now) === true
+      const state = pays ? 'pays' : reasonOf(wallet, (left) => need <= left, now)
+      return { ...place, state }
+    })
+  }
+
+  /** Whether anybody who may be asked to pay can run out. */
+  isBounded(chain: PayerChain): boolean {
+    return chain.some((place) => findWallet(this.#book, place)?.isBounded === true)
+  }
+
   /** Resolves when the hold is durable. From then on the call must be ended, exactly once. */
   hold(ask: HoldAsk): Promise<Granted> {
-    if (this.#isStopped) return Promise.reject(shuttingDown())
-    if (this.#downSince !== undefined) return Promise.reject(ledgerUnavailable(undefined))
-    const purse = this.#book.purse(ask.key.id)
-    const now = this.#calendar.now()
-    const fit = fitOf(purse, ask.bound, ask.key, now)
-    return fit === undefined ? this.#makeRoom(ask, purse) : this.#grant(ask, purse, fit, now)
+    return this.#isStopped ? Promise.reject(shuttingDown()) : this.#admission.hold(ask)
   }
 
   /**
@@ -184,7 +194,7 @@ export class Ledger implements Ticker {
     } catch (thrown) {
       throw this.#judge(thrown)
     }
-    const written = this.#store.append([{ type: 'audit', row }])
+    const written = this.#pen.append([{ type: 'audit', row }])
     return new Ending(this.#clock, written, { ledger: this, operation, row }).outcome
   }
 
@@ -198,22 +208,22 @@ export class Ledger implements Ticker {
       throw thrown
     }
     this.#lines.wake(operation.hold.keyId)
+    if (operation.wallet !== undefined) this.#lines.wake(operation.wallet.id)
   }
 
   /** Of an `Ending`: the record could not be written, and will be as soon as it can. */
   delayed(operation: Operation, row: AuditRow, cause: unknown): void {
-    this.#fail(cause)
-    this.#late.push({ operation, row: asLate(row) })
+    this.#pen.delay(operation, row, cause)
   }
 
   /** Another supplier is asked. Nobody waits for this: the hold lists all who may be. */
   noteAttempt({ hold }: Operation, supplier: string): void {
-    this.#writeLater([attemptNote(this.#calendar.now(), hold.requestId, supplier)])
+    this.#pen.writeLater([attemptNote(this.#calendar.now(), hold.requestId, supplier)])
   }
 
   /** A long stream has come this far, should the process not see its end. */
   noteProgress({ hold }: Operation, outputTokens: number): void {
-    this.#writeLater([progressNote(this.#calendar.now(), hold.requestId, outputTokens)])
+    this.#pen.writeLater([progressNote(this.#calendar.now(), hold.requestId, outputTokens)])
   }
 
   /** A call that was refused before anything was held. */
@@ -229,6 +239,14 @@ export class Ledger implements Ticker {
   /** Operations that nobody has seen the end of, oldest first. */
   reviews(): readonly Operation[] {
     return [...this.#book.open()].filter(({ state }) => state === 'review')
+  }
+
+  /** When the rule ends a review, if nobody does before; undefined where only somebody can. */
+  resolvesAt(requestId: string): number | undefined {
+    const operation = this.#book.find(requestId)
+    const leftMs = this.#reviewsLeftMs()
+    if (operation === undefined || leftMs === undefined) return undefined
+    return Math.min(operation.reviewAt + this.policy.recoveryAfterMs, this.now() + leftMs)
   }
 
   /** The books' own time. */
@@ -250,13 +268,13 @@ export class Ledger implements Ticker {
   /** No call is under way whose end could still be written. */
   get isIdle(): boolean {
     for (const { state, isEnding } of this.#book.open())
-      if (state === 'held' && !(isEnding && this.#downSince !== undefined)) return false
+      if (state === 'held' && !(isEnding && this.downSince !== undefined)) return false
     return true
   }
 
   /** Since when nothing can be written, in elapsed time; undefined while all is well. */
   get downSince(): number | undefined {
-    return this.#downSince
+    return this.#pen.downSince
   }
 
   /** Ends a review. False when the store could not take it yet: then it is written as soon as it can. */
@@ -271,7 +289,7 @@ export class Ledger implements Ticker {
   tick(): void {
     const now = this.#calendar.now()
     this.#refusals.tick()
-    if (this.#downSince !== undefined || this.#late.length > 0) void this.#catchUp()
+    if (this.#pen.isBehind) void this.#pen.catchUp()
     else this.#resolveOld(now)
   }
 
@@ -289,67 +307,8 @@ export class Ledger implements Ticker {
   /** Writes what can be written. What cannot is in review after the next start. */
   async close(): Promise<void> {
     this.#ticking?.leave()
-    // What fails while earlier ends are written is late itself, and has no other chance than this.
-    await this.#catchingUp
-    if (this.#late.length > 0) await this.#catchUp()
+    await this.#pen.close()
     this.#refusals.tick(true)
-  }
-
-  async #grant(ask: HoldRequest, purse: Purse, fit: Fit, now: number): Promise<Granted> {
-    if (!purse.canKeep(fit.amount)) throw tooMuchHeld(this.#shortage(ask, purse, ask.bound))
-    const operation = this.#take(holdOf(ask, purse, fit, now))
-    try {
-      await this.#store.append([{ type: 'hold', hold: operation.hold }])
-    } catch (thrown) {
-      this.#withdraw(operation)
-      this.#fail(thrown)
-      this.#lines.wake(operation.hold.keyId)
-      throw ledgerUnavailable(thrown)
-    }
-    return { operation, fit }
-  }
-
-  /** Before a call is refused its input is counted; what only running calls keep out waits in line. */
-  async #makeRoom(ask: HoldAsk, purse: Purse): Promise<Granted> {
-    let closest = ask.bound
-    const closer = await ask.tighten((found) => {
-      closest = found
-      return obstacleOf(purse, found, ask.key, this.#calendar.now()) !== 'spent'
-    })
-    const bound = typeof closer === 'string' ? ask.bound : closer
-    const hope = closer === 'late' ? closest : undefined
-    const { promise, resolve, reject } = Promise.withResolvers<Granted>()
-    const retry = (): boolean => {
-      try {
-        const granting = this.#retry({ ...ask, bound, key: ask.current() }, purse, hope)
-        if (granting === undefined) return false
-        resolve(granting)
-      } catch (thrown) {
-        reject(thrown)
-      }
-      return true
-    }
-    const giveUp = (): void => reject(capacityExceeded(this.#shortage(ask, purse, bound)))
-    if (!retry() && !this.#lines.join(ask.key.id, { retry, giveUp })) giveUp()
-    return promise
-  }
-
-  /**
-   * Undefined while only running calls keep it out. `hope`: the closest bound that there could be, where it
-   * could not be found out in time.
-   */
-  #retry(ask: HoldRequest, purse: Purse, hope?: Bound): Promise<Granted> | undefined {
-    this.checkRunning()
-    if (this.#downSince !== undefined) throw ledgerUnavailable(undefined)
-    const now = this.#calendar.now()
-    const fit = fitOf(purse, ask.bound, ask.key, now)
-    if (fit !== undefined) return this.#grant(ask, purse, fit, now)
-    if (obstacleOf(purse, ask.bound, ask.key, now) === 'running') return undefined
-    const shortage = this.#shortage(ask, purse, ask.bound)
-    const obstacle = obstacleOf(purse, hope ?? ask.bound, ask.key, now)
-    if (obstacle === 'running') throw notCounted(shortage)
-    if (obstacle === 'review') throw heldInReview(shortage, this.#reviewsLeftMs())
-    throw budgetExceeded(shortage)
   }
 
   /** Until the rule has ended the last review; undefined where only somebody can. */
@@ -357,26 +316,6 @@ export class Ledger implements Ticker {
     const { recovery, recoveryAfterMs } = this.policy
     if (recovery === 'keep') return undefined
     return Math.max(0, this.#openedMs + recoveryAfterMs - this.#clock.elapsed())
-  }
-
-  #shortage({ key }: HoldRequest, purse: Purse, bound: Bound): Shortage {
-    return { key, purse, now: this.#calendar.now(), estimate: bound.whole()?.amount }
-  }
-
-  #take(hold: HoldRecord): Operation {
-    try {
-      return this.#book.grant(hold)
-    } catch (thrown) {
-      throw this.#judge(thrown)
-    }
-  }
-
-  #withdraw(operation: Operation): void {
-    try {
-      this.#book.withdraw(operation)
-    } catch (thrown) {
-      throw this.#judge(thrown)
-    }
   }
 
   #resolveOld(now: number): void {
@@ -389,50 +328,6 @@ export class Ledger implements Ticker {
       if (operation.isEnding || !isDue) continue
       void this.end(operation, resolvedRow(operation, recovery))
     }
-  }
-
-  #catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#writeLate().finally(() => (this.#catchingUp = undefined))
-    return this.#catchingUp
-  }
-
-  async #writeLate(): Promise<void> {
-    const late = this.#late
-    this.#late = []
-    const since = this.#downSince ?? this.#clock.elapsed()
-    try {
-      await this.#store.append([
-        ...late.map(({ row }): LedgerRecord => ({ type: 'audit', row })),
-        resumedNote(this.#calendar.now(), this.#clock.elapsed() - since),
-      ])
-      this.#downSince = undefined
-      for (const { operation, row } of late) this.ended(operation, row)
-      this.#log.note(
-        'info',
-        `the books can be written again; ${late.length} calls were settled late`,
-      )
-    } catch (thrown) {
-      this.#late = [...late, ...this.#late]
-      this.#fail(thrown)
-    }
-  }
-
-  /** For what nobody waits for, and what is no money. */
-  #writeLater(records: readonly LedgerRecord[]): void {
-    if (this.#downSince !== undefined) return
-    this.#store.append(records).catch((cause: unknown) => this.#fail(cause))
-  }
-
-  #fail(cause: unknown): void {
-    if (cause instanceof GatewayError && cause.details?.['fatal'] === true) {
-      this.#halt(cause)
-      return
-    }
-    if (this.#downSince !== undefined) return
-    this.#downSince = this.#clock.elapsed()
-    this.#log.note('error', 'the books cannot be written; new calls are refused until they can', {
-      cause: describeCause(cause),
-    })
   }
 
   /** What the book throws is told first, where it says that the books are wrong. */
@@ -451,27 +346,6 @@ export class Ledger implements Ticker {
   }
 }
 
-function holdOf(ask: HoldRequest, purse: Purse, fit: Fit, now: number): HoldRecord {
-  const { key } = ask
-  return {
-    at: now,
-    hour: hourOf(now),
-    requestId: ask.requestId,
-    accountId: key.accountId,
-    projectId: key.projectId,
-    keyId: key.id,
-    endpoint: ask.endpoint,
-    model: ask.model,
-    stream: ask.stream,
-    amount: fit.amount,
-    limit: purse.limit,
-    period: purse.limit === undefined ? undefined : purse.period,
-    inputTokens: ask.inputTokens,
-    maxTokens: fit.outputTokens,
-    terms: ask.terms,
-  }
-}
-
 /** Nothing new is begun by a process that ends. */
 function shuttingDown(): GatewayError {
   return new GatewayError(
@@ -481,19 +355,14 @@ function shuttingDown(): GatewayError {
   )
 }
 
-/** Tells in the audit that the answer went out before its books were closed. */
-function asLate(row: AuditRow): AuditRow {
-  const code = row.stream ? 'streaming_settlement_failed' : 'supplier_settlement_failed'
-  return row.code === undefined ? { ...row, code } : row
+function notThere(): GatewayError {
+  return new GatewayError(
+    'conflict',
+    'There is not so much in this wallet that could be taken back: what calls hold stays until they end, and nothing is taken below its credit line.',
+    { retryable: false },
+  )
 }
 
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
-}
-
-function describeCause(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause)
-  return cause.cause === undefined
-    ? cause.message
-    : `${cause.message} ${describeCause(cause.cause)}`
 }

@@ -14,12 +14,12 @@ class Street {
   free = 0
 
   join(name: string, needs = 1, keyId = 'key_1'): boolean {
-    return this.lines.join(keyId, {
+    return this.lines.join([keyId], {
       retry: () => {
-        if (needs > this.free) return false
+        if (needs > this.free) return [keyId]
         this.free -= needs
         this.served.push(name)
-        return true
+        return undefined
       },
       giveUp: () => void this.gone.push(name),
     })
@@ -100,5 +100,64 @@ describe('a line', () => {
     expect(street.join('after all gave up')).toBe(true)
     street.release(1)
     expect(street.served.at(-1)).toBe('after all gave up')
+  })
+})
+
+describe('one who stands in several lines', () => {
+  it('is served by whichever moves first, and then stands in none', () => {
+    const { clock, lines } = new Street()
+    let free = ''
+    let served = 0
+    const retry = (): readonly string[] | undefined => {
+      if (free === '') return ['key_1', 'wal_1']
+      served += 1
+      return undefined
+    }
+    lines.join(['key_1', 'wal_1'], { retry, giveUp: () => void (served = -1) })
+    lines.wake('key_1')
+    free = 'wal_1'
+    lines.wake('wal_1')
+    lines.wake('key_1')
+    clock.advance(2000)
+    expect([served, clock.listeners()]).toEqual([1, 0])
+  })
+
+  it('goes on to another line when it is no longer the first that keeps it out', () => {
+    const { lines } = new Street()
+    let names: readonly string[] | undefined = ['key_1']
+    let looks = 0
+    const retry = (): readonly string[] | undefined => {
+      looks += 1
+      return names
+    }
+    lines.join(['key_1'], { retry, giveUp: () => {} })
+    names = ['wal_1']
+    lines.wake('key_1')
+    lines.wake('key_1')
+    expect(looks).toBe(1)
+    names = undefined
+    lines.wake('wal_1')
+    expect(looks).toBe(2)
+  })
+
+  it('stands in none where it cannot join all of them, and is never asked again', () => {
+    const street = new Street()
+    for (let index = 0; index < WAITING_MAX; index++) street.join(String(index), 1, 'wal_1')
+    let looks = 0
+    const retry = (): undefined => void (looks += 1)
+    expect(street.lines.join(['key_1', 'wal_1'], { retry, giveUp: () => {} })).toBe(false)
+    street.lines.wake('key_1')
+    expect(looks).toBe(0)
+  })
+
+  it('is told to come back where one of them is full', () => {
+    const street = new Street()
+    for (let index = 0; index < WAITING_MAX; index++) street.join(String(index), 1, 'wal_1')
+    let hasGone = false
+    const waiting = { retry: () => ['key_1', 'wal_1'], giveUp: () => void (hasGone = true) }
+    expect(street.lines.join(['key_1', 'wal_1'], waiting)).toBe(false)
+    expect(street.lines.join(['key_1'], waiting)).toBe(true)
+    street.lines.wake('key_1')
+    expect(hasGone).toBe(true)
   })
 })

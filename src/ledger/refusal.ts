@@ -4,11 +4,11 @@
 import type { KeyRecord } from '../core/key.ts'
 import { toJsonUsd, type NanoUsd } from '../core/money.ts'
 import { GatewayError } from '../core/problem.ts'
-import type { Purse } from './book.ts'
+import type { Purse } from './purse.ts'
 
 /** The figures behind a refusal. */
 export interface Shortage {
-  readonly key: Pick<KeyRecord, 'id'>
+  readonly key: Pick<KeyRecord, 'id' | 'kind' | 'projectId' | 'teamId'>
   readonly purse: Purse
   readonly now: number
   /** What the call may cost at most; undefined where nothing bounds it. */
@@ -16,17 +16,21 @@ export interface Shortage {
 }
 
 export function budgetExceeded(shortage: Shortage): GatewayError {
-  const { id } = shortage.key
   return new GatewayError(
     'budget_exceeded',
     "What is left of this key's budget cannot pay for this call. Have the limit raised, wait for the reset, or ask for less output.",
     {
-      details: {
-        ...describe(shortage),
-        raise: `the holder of the root key, by PATCH /v1/manage/keys/${id}`,
-      },
+      details: { ...describe(shortage), raise: raiserOf(shortage.key) },
     },
   )
+}
+
+/** Who may change the credential, and where it is found. */
+function raiserOf({ id, kind, projectId, teamId }: Shortage['key']): string {
+  const tie = projectId === undefined ? teamId && 'team' : 'project'
+  const token = tie === undefined ? '' : `, or of a token that manages its ${tie}`
+  const path = kind === 'token' ? 'tokens' : 'keys'
+  return `the holder of the root key${token}, by PATCH /v1/manage/${path}/${id}`
 }
 
 export function capacityExceeded(shortage: Shortage): GatewayError {

@@ -206,6 +206,8 @@ describe('a call whose process died', () => {
     ['charge_hold', 100],
   ])('is ended after ten minutes by the rule, and once: %s', async (recovery, cost) => {
     const room = await restart({ recovery })
+    const { hold, reviewAt } = reviewed(room)
+    expect(room.ledger.resolvesAt(hold.requestId)).toBe(reviewAt + 10 * MINUTE_MS)
     room.clock.advance(10 * MINUTE_MS - 1)
     await turns()
     expect(standing(room)).toEqual([0, 100])
@@ -221,6 +223,7 @@ describe('a call whose process died', () => {
 
   it('is kept until somebody decides where the operator wants that', async () => {
     const room = await restart({ recovery: 'keep' })
+    expect(room.ledger.resolvesAt(reviewed(room).hold.requestId)).toBeUndefined()
     room.clock.sleep(24 * 60 * MINUTE_MS)
     await turns()
     expect(standing(room)).toEqual([0, 100])

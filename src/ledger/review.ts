@@ -100,6 +100,7 @@ export function resolvedRow(
     overrun: ZERO_USD,
     heldMs: undefined,
     count: 1,
+    payer: hold.payer,
     details: { resolved: { by: resolution.by, reason: resolution.reason } },
   }
 }

@@ -1,6 +1,8 @@
 // The contract of the data plane: what is known of a call after each stop. Types only grow, so a stage
 // cannot use what an earlier one has not established.
+import type { Claims, Ticket } from '../access/claims.ts'
 import type { Keyring } from '../access/keyring.ts'
+import type { Directory } from '../access/directory.ts'
 import type { Rates, RateState } from '../access/rate.ts'
 import type { Evidence } from '../core/audit.ts'
 import type { Chain } from '../core/chain.ts'
@@ -20,6 +22,7 @@ import type { Attempt, Candidate, Routes } from '../suppliers/routes.ts'
 import type { Timeouts } from '../suppliers/supplier.ts'
 import type { AttemptFailure } from '../upstream/failure.ts'
 import type { CallerLine, Lifeline } from '../upstream/lifeline.ts'
+import type { Drains } from './drains.ts'
 import type { Gate, GateLimits, Slot } from './gate.ts'
 
 /**
@@ -34,6 +37,8 @@ export interface Plant {
   /** How the models are listed: as an array, as a list object, or as the client at hand reads them. */
   readonly modelsShape: 'auto' | 'array' | 'list'
   readonly keyring: Keyring
+  readonly directory: Directory
+  readonly claims: Claims
   readonly rates: Rates
   readonly gate: Gate
   readonly ledger: Ledger
@@ -45,7 +50,7 @@ export interface Plant {
   /** Every attempt under way, so that a shutdown can end them. */
   readonly lifelines: Chain<Lifeline>
   /** Every answer that is read to its end for the books alone. */
-  readonly drains: Chain<true>
+  readonly drains: Drains
 }
 
 /** The timeouts are those of suppliers and models that have none of their own. */
@@ -81,7 +86,11 @@ export interface Received {
   readonly path: string
   readonly dialect: Dialect
   readonly key: KeyRecord
+  /** What the call is made for; undefined where the key belongs to no project and the call names none. */
+  readonly projectId: string | undefined
   readonly body: Uint8Array
+  /** The right to the Idempotency-Key that it is asked under: written with the hold, and over with its end. */
+  readonly claim: Ticket | undefined
   readonly sessionHeader: string | undefined
   readonly caller: CallerLine
   /** Wall time of arrival. */

@@ -3,15 +3,16 @@
 import { rateHeaders } from '../access/rate.ts'
 import type { Ticker } from '../core/clock.ts'
 import { printUsd } from '../core/money.ts'
-import { asGatewayError, type GatewayError, type ProblemCode } from '../core/problem.ts'
+import { asGatewayError, GatewayError, type ProblemCode } from '../core/problem.ts'
 import { estimateUsage } from '../ledger/cost/estimate.ts'
 import { CallerGone } from '../upstream/lifeline.ts'
-import type { Held, Plant } from './call.ts'
+import type { Held, Outcome, Plant } from './call.ts'
+import { keepAnswer, keepStream, keepStreamFailure, leaveClaim } from './claim.ts'
 import type { UnaryAnswer } from './dispatch.ts'
 import { isDrained } from './drain.ts'
 import { leavingOutcome, streamOutcome, unaryOutcome } from './outcome.ts'
 import type { RelayStream } from './relay.ts'
-import { price, settle, settleFailed, type Settled, type Settlement } from './settle.ts'
+import { isEstimate, price, settle, settleFailed, type Settled, type Settlement } from './settle.ts'
 
 const encoder = new TextEncoder()
 const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
@@ -29,10 +30,12 @@ export async function deliverUnary(
   if (answer.hasUnreadUsage) warnOfUsage(call, plant)
   const outcome = unaryOutcome(call, answer, hasLeft(call, plant))
   const settled = price(call, outcome, plant)
-  const settlement = await settle(call, outcome, settled, plant)
+  const settling = settle(call, outcome, settled, plant)
+  if (call.claim !== undefined)
+    keepAnswer(call, answer.bytes, unaryHeaders(call, settled, durably(outcome)))
+  const settlement = await settling
   const headers = unaryHeaders(call, settled, settlement)
   if (settlement === 'pending') headers[CODE_HEADER] = pendingCode(call, settled, plant)
-  if (call.fit.maxTokens !== undefined) headers[MAXIMUM_HEADER] = String(call.fit.maxTokens)
   if (call.rate !== undefined) Object.assign(headers, rateHeaders(call.rate))
   return new Response(answer.bytes, { headers })
 }
@@ -40,6 +43,11 @@ export async function deliverUnary(
 /** Only where answers are read on for callers who have gone; to ask costs too much of every call. */
 function hasLeft(call: Held, plant: Plant): boolean {
   return isDrained(call, plant) && call.caller.signal.aborted
+}
+
+/** What is kept is kept in one commit with the end of the books, so there they are closed. */
+function durably({ evidence }: Outcome): Settlement {
+  return isEstimate(evidence) ? 'estimated' : 'settled'
 }
 
 /** The answer is out and its books are not closed yet. They will be: nobody is to ask again. */
@@ -58,7 +66,7 @@ function unaryHeaders(
   settlement: Settlement,
 ): Record<string, string> {
   const { supplier } = call.tries.at(-1)!.attempt
-  return {
+  const headers: Record<string, string> = {
     'content-type': 'application/json',
     'x-request-id': call.id,
     'request-id': call.id,
@@ -71,6 +79,8 @@ function unaryHeaders(
     'x-svc-cost-usd': printUsd(settled.cost),
     [SETTLEMENT_HEADER]: settlement,
   }
+  if (call.fit.maxTokens !== undefined) headers[MAXIMUM_HEADER] = String(call.fit.maxTokens)
+  return headers
 }
 
 function routeHeaders(call: Held, latencyMs: number): Record<string, string> {
@@ -103,7 +113,11 @@ export async function deliverStream(
 ): Promise<Response> {
   const stream = await within(answering, plant)
   const latencyMs = Math.round(plant.clock.elapsed() - call.startedMs)
-  const delivery = new Delivery(call, plant, stream === undefined ? undefined : latencyMs)
+  const headers = streamHeaders(call, stream === undefined ? undefined : latencyMs)
+  const delivery = new Delivery(call, plant, {
+    firstTokenMs: stream === undefined ? undefined : latencyMs,
+    headers,
+  })
   const source: Bun.DirectUnderlyingSource = {
     type: 'direct',
     pull: (controller) => delivery.run(controller, stream ?? answering),
@@ -111,17 +125,24 @@ export async function deliverStream(
   }
   return new Response(new ReadableStream(source), {
     headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache',
-      // Proxies in between collect a stream into one lump unless they are told not to.
-      'x-accel-buffering': 'no',
+      ...headers,
       'x-request-id': call.id,
       'request-id': call.id,
-      ...(stream === undefined ? {} : routeHeaders(call, latencyMs)),
-      ...(call.fit.maxTokens === undefined ? {} : { [MAXIMUM_HEADER]: String(call.fit.maxTokens) }),
       ...(call.rate === undefined ? {} : rateHeaders(call.rate)),
     },
   })
+}
+
+/** Those that a twin gets as well. */
+function streamHeaders(call: Held, latencyMs: number | undefined): Record<string, string> {
+  return {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    // Proxies in between collect a stream into one lump unless they are told not to.
+    'x-accel-buffering': 'no',
+    ...(latencyMs === undefined ? {} : routeHeaders(call, latencyMs)),
+    ...(call.fit.maxTokens === undefined ? {} : { [MAXIMUM_HEADER]: String(call.fit.maxTokens) }),
+  }
 }
 
 /** The stream, or undefined when it is not there within the time that a caller waits in silence. */
@@ -140,9 +161,15 @@ function within(answering: Promise<RelayStream>, plant: Plant): Promise<RelayStr
   })
 }
 
+interface DeliveryStart {
+  readonly firstTokenMs: number | undefined
+  readonly headers: Readonly<Record<string, string>>
+}
+
 class Delivery implements Ticker {
   readonly #call: Held
   readonly #plant: Plant
+  readonly #headers: DeliveryStart['headers']
   /** Undefined while the route headers are still owed to the caller. */
   readonly #firstTokenMs: number | undefined
   #controller: ReadableStreamDirectController | undefined
@@ -159,9 +186,10 @@ class Delivery implements Ticker {
   /** Wakes a delivery that waits for a reader who has gone. */
   #wake = (): void => {}
 
-  constructor(call: Held, plant: Plant, firstTokenMs: number | undefined) {
+  constructor(call: Held, plant: Plant, { firstTokenMs, headers }: DeliveryStart) {
     this.#call = call
     this.#plant = plant
+    this.#headers = headers
     this.#firstTokenMs = firstTokenMs
     this.#wroteAt = plant.clock.elapsed()
     this.#tickedAt = this.#wroteAt
@@ -183,6 +211,7 @@ class Delivery implements Ticker {
       await this.#fail(thrown)
     } finally {
       ticking.leave()
+      this.#call.claim?.release()
       if (!this.#isGone) controller?.close()
     }
   }
@@ -205,7 +234,10 @@ class Delivery implements Ticker {
     if (this.#isGone) stream.leave()
     const firstTokenMs =
       this.#firstTokenMs ?? Math.round(this.#plant.clock.elapsed() - this.#call.startedMs)
-    await stream.pump((piece) => this.#write(piece))
+    await stream.pump((piece) => {
+      if (this.#call.claim !== undefined) this.#gather(piece, stream)
+      return this.#write(piece)
+    })
     await this.#finish(stream, firstTokenMs)
   }
 
@@ -215,23 +247,55 @@ class Delivery implements Ticker {
     const failure = this.#isGone ? new CallerGone() : stream.failure
     const outcome = streamOutcome(this.#call, stream, failure, firstTokenMs)
     const settled = price(this.#call, outcome, this.#plant)
-    const settlement = await settle(this.#call, outcome, settled, this.#plant)
+    const settling = settle(this.#call, outcome, settled, this.#plant)
+    if (this.#call.claim !== undefined)
+      this.#keep(stream, this.#comments(settled, durably(outcome)))
+    const settlement = await settling
     if (failure instanceof CallerGone) return
     void this.#write(encoder.encode(this.#comments(settled, settlement)))
-    if (failure !== undefined) void this.#write(this.#problem(failure))
-    else if (stream.marker !== undefined) void this.#write(stream.marker)
+    const ending = this.#endingOf(stream)
+    if (ending !== undefined) void this.#write(ending)
+  }
+
+  /** What was being kept and is too long for it is worth no more than any other answer. */
+  #gather(piece: Uint8Array, stream: RelayStream): void {
+    const { claim } = this.#call
+    if (claim?.isKeeping !== true) return
+    claim.add(piece)
+    if (isDrained(this.#call, this.#plant)) return
+    stream.lingerForUsage()
+    if (this.#isGone) stream.leave()
+  }
+
+  /** Whole, or as broken as it was delivered; but not what ended because nobody read it. */
+  #keep(stream: RelayStream, comments: string): void {
+    if (stream.failure instanceof CallerGone) return leaveClaim(this.#call)
+    const ending = this.#endingOf(stream)
+    const last = [encoder.encode(comments), ...(ending === undefined ? [] : [ending])]
+    keepStream(this.#call, last, this.#headers)
+  }
+
+  #endingOf({ failure, marker }: RelayStream): Uint8Array | undefined {
+    return failure instanceof GatewayError ? this.#problem(failure) : marker
   }
 
   /** A failure that no other stage has put into the books: before the first content, or our own. */
   async #fail(thrown: unknown): Promise<void> {
+    const { isEnding } = this.#call.operation
     if (thrown instanceof CallerGone) {
-      if (!this.#call.operation.isEnding) await recordLeaving(this.#call, this.#plant)
+      if (isEnding) return
+      const leaving = recordLeaving(this.#call, this.#plant)
+      leaveClaim(this.#call)
+      await leaving
       return
     }
     const error = asGatewayError(thrown)
+    if (isEnding) return void this.#write(this.#problem(error))
     // The headers have left: what the caller sees is a 200 that ends in an error.
-    if (!this.#call.operation.isEnding) await settleFailed(this.#call, error, this.#plant, 200)
-    void this.#write(this.#problem(error))
+    const settling = settleFailed(this.#call, error, this.#plant, 200)
+    const told = keepStreamFailure(this.#call, error, this.#headers)
+    await settling
+    void this.#write(this.#problem(told))
   }
 
   #problem(error: GatewayError): Uint8Array {

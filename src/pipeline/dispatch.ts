@@ -8,6 +8,7 @@ import { AttemptFailure } from '../upstream/failure.ts'
 import { CallerGone, Lifeline } from '../upstream/lifeline.ts'
 import type { Attempt } from '../suppliers/routes.ts'
 import type { Held, Plant, Try } from './call.ts'
+import { isUntouched } from './claim.ts'
 import { exhausted, refusal, scrub } from './refusal.ts'
 import { drain, isDrained } from './drain.ts'
 import { basicsOf, RelayStream } from './relay.ts'
@@ -36,7 +37,7 @@ async function firstOf<Answer>(
   for (const [index, attempt] of call.attempts.entries()) {
     if (call.tries.length === plant.limits.attemptsMax) break
     if (failed !== undefined && isSameTrouble(failed, attempt)) continue
-    checkPresence(call)
+    checkPresence(call, plant)
     // Held in the last moment, when whatever was under way had just been cut.
     plant.ledger.checkRunning()
     const attempted: Try = { attempt, index, price: call.prices[index]! }
@@ -57,11 +58,15 @@ async function firstOf<Answer>(
 
 /**
  * Nobody is asked for a caller who has left, in the line for the money or while another was asked. To look costs
- * too much of every call, so it is done only for who has waited.
+ * too much of every call, so it is done only for who has waited. What is read to its end whoever has gone is also
+ * asked for to the end, once it may have cost something.
  */
-function checkPresence({ caller, heldAtMs, startedMs, tries }: Held): void {
+function checkPresence(call: Held, plant: Plant): void {
+  const { caller, heldAtMs, startedMs, tries } = call
   const hasWaited = tries.length > 0 || heldAtMs - startedMs > PATIENCE_MS
-  if (hasWaited && caller.signal.aborted) throw new CallerGone()
+  if (!hasWaited || !caller.signal.aborted) return
+  if (call.claim === undefined || !isDrained(call, plant) || isUntouched(call))
+    throw new CallerGone()
 }
 
 /** Refusals that are about an account: the supplier's next account may fare better. */
@@ -114,7 +119,7 @@ async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<Re
 
 function openLifeline(call: Held, plant: Plant): Lifeline {
   const lifeline = new Lifeline(plant.clock, call.caller, plant.lifelines)
-  if (isDrained(call, plant)) drain(lifeline, plant)
+  if (isDrained(call, plant)) drain(lifeline, call, plant)
   return lifeline
 }
 

@@ -4,6 +4,7 @@ import { asGatewayError } from '../core/problem.ts'
 import { CallerGone } from '../upstream/lifeline.ts'
 import { admit } from './admit.ts'
 import type { Held, Plant, Received } from './call.ts'
+import { keepFailure, leaveClaim } from './claim.ts'
 import { deliverStream, deliverUnary, recordLeaving } from './deliver.ts'
 import { dispatchStream, dispatchUnary } from './dispatch.ts'
 import { hold } from './hold.ts'
@@ -18,6 +19,7 @@ export async function handle(call: Received, plant: Plant): Promise<Response> {
     const planned = plan(admitted, plant)
     held = await hold(planned, plant)
   } catch (thrown) {
+    call.claim?.release()
     recordRefusal(call, asGatewayError(thrown), plant)
     throw thrown
   }
@@ -27,9 +29,23 @@ export async function handle(call: Received, plant: Plant): Promise<Response> {
     return await deliverUnary(held, await dispatchUnary(held, plant), plant)
   } catch (thrown) {
     // What goes wrong once the books are closed must not close them again.
-    if (held.operation.isEnding) throw thrown
-    if (thrown instanceof CallerGone) await recordLeaving(held, plant)
-    else await settleFailed(held, asGatewayError(thrown), plant)
+    if (!held.operation.isEnding) throw await settleThrown(held, thrown, plant)
+    held.claim?.release()
     throw thrown
   }
+}
+
+/** Resolves with what the caller is told. */
+async function settleThrown(held: Held, thrown: unknown, plant: Plant): Promise<Error> {
+  if (thrown instanceof CallerGone) {
+    const leaving = recordLeaving(held, plant)
+    leaveClaim(held)
+    await leaving
+    return thrown
+  }
+  const error = asGatewayError(thrown)
+  const settling = settleFailed(held, error, plant)
+  const told = keepFailure(held, error)
+  await settling
+  return told
 }

@@ -1,7 +1,7 @@
 // A call that is not held leaves nothing behind: no money and no place, whatever broke on the way.
 import { expect, it } from 'bun:test'
-import { keyOf, openRoom } from '../../test/fakes/ledger.ts'
-import { toPicoUsd } from '../core/money.ts'
+import { keyOf, openRoom, walletOf } from '../../test/fakes/ledger.ts'
+import { toNanoUsd, toPicoUsd } from '../core/money.ts'
 import type { Planned, Plant } from './call.ts'
 import { Gate } from './gate.ts'
 import { hold } from './hold.ts'
@@ -46,6 +46,7 @@ async function openPlant() {
     gate: new Gate(),
     limits: { inFlightMax: 1, inFlightKeyMax: 1 },
     keyring: { current: () => KEY },
+    directory: { payersOf: () => [{ link: 'caller', walletId: 'wal_1' }] },
     counter: {
       count(_body: unknown, _load: unknown, _tokenizer: unknown, keyId: string) {
         asked.push(keyId)
@@ -74,4 +75,16 @@ it('a count that breaks leaves no place taken', async () => {
   const held = await hold(planned(10), plant)
   expect(Number(held.operation.hold.amount)).toBe(10 + 16 + 1)
   expect(halts).toEqual([])
+})
+
+it('what nothing bounds is refused where a payer can run out, and only there', async () => {
+  const { plant } = await openPlant()
+  const free = { ...KEY, id: 'key_free', budgetLimit: undefined }
+  const keyring: unknown = { current: () => free }
+  const endless: Plant = { ...plant, keyring: keyring as Plant['keyring'] }
+  expect((await hold(planned(10, 'file_id'), endless)).operation.hold.limit).toBeUndefined()
+  plant.ledger.putWallet(walletOf({ creditLine: toNanoUsd(1_000_000) }))
+  const refused = await hold(planned(10, 'file_id'), endless).catch((thrown: unknown) => thrown)
+  expect(refused).toMatchObject({ code: 'unsupported_parameter', param: 'file_id' })
+  expect(String(refused)).toContain('whoever pays for it can run out of money')
 })

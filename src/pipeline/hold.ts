@@ -1,6 +1,8 @@
 // Takes a place for the call and sets its money aside before anything is sent. What it may cost is fixed here,
 // with the prices that hold now: a change in the middle of a call cannot touch its bill.
+import type { Claim } from '../core/claim.ts'
 import type { KeyRecord } from '../core/key.ts'
+import type { PayerChain } from '../core/payer.ts'
 import { GatewayError } from '../core/problem.ts'
 import { Bound, type BoundTerms } from '../ledger/cost/bound.ts'
 import type { Uncounted } from '../ledger/cost/counter.ts'
@@ -19,10 +21,12 @@ export async function hold(call: Planned, plant: Plant): Promise<Held> {
   const prices = call.attempts.map(({ route }) => priceAt(route.prices, call.at))
   const terms = termsOf(call.attempts, prices)
   const bound = new Bound(load, terms.list)
-  if (key.budgetLimit !== undefined) checkBounded(call, key, bound, plant)
+  const ask = new Ask(call, plant, { key, terms, bound })
+  const limited = whoIsLimited(ask, plant)
+  if (limited !== undefined) checkBounded(call, ask, limited, plant)
   const slot = gate.enter(key.id, limits)
   try {
-    const { operation, fit } = await ledger.hold(new Ask(call, plant, { key, terms, bound }))
+    const { operation, fit } = await ledger.hold(ask)
     return { ...call, prices, operation, bound, fit, tries: [], slot, heldAtMs: clock.elapsed() }
   } catch (thrown) {
     slot.leave()
@@ -39,6 +43,8 @@ interface AskParts {
 /** What the ledger is asked for. Its methods are for calls that do not fit at once, which are few. */
 class Ask implements HoldAsk {
   readonly key: KeyRecord
+  readonly projectId: string | undefined
+  readonly claim: Claim | undefined
   readonly requestId: string
   readonly endpoint: string
   readonly model: string
@@ -52,6 +58,8 @@ class Ask implements HoldAsk {
 
   constructor(call: Planned, plant: Plant, { key, terms, bound }: AskParts) {
     this.key = key
+    this.projectId = call.projectId
+    this.claim = call.claim?.record
     this.requestId = call.id
     this.endpoint = call.path
     this.model = call.facts.model
@@ -66,6 +74,10 @@ class Ask implements HoldAsk {
 
   tighten(isWorthwhile: (closest: Bound) => boolean): Promise<Bound | Uncounted> {
     return tighten(this.#call, this.#list, isWorthwhile, this.#plant)
+  }
+
+  payers(): PayerChain {
+    return this.#plant.directory.payersOf(this.key, this.projectId)
   }
 
   current(): KeyRecord {
@@ -92,30 +104,50 @@ async function tighten(
   return typeof counted === 'number' ? new Bound(load, terms, counted) : counted
 }
 
-/** A budget is hard only where the most that a call can cost is known before it leaves. */
+/** How a refusal calls whoever may spend only so much, and what would do instead. */
+interface Limited {
+  readonly who: string
+  readonly instead: string
+}
+
+const KEY_LIMITED: Limited = {
+  who: 'this key has a budget',
+  instead: 'use a key without one',
+}
+const PAYER_LIMITED: Limited = {
+  who: 'whoever pays for it can run out of money',
+  instead: 'have it paid by a wallet without limits',
+}
+
+function whoIsLimited(ask: HoldAsk, { ledger }: Plant): Limited | undefined {
+  if (ask.key.budgetLimit !== undefined) return KEY_LIMITED
+  return ledger.isBounded(ask.payers()) ? PAYER_LIMITED : undefined
+}
+
+/** A limit is hard only where the most that a call can cost is known before it leaves. */
 function checkBounded(
   { attempts, facts: { load } }: Planned,
-  { fitsBudget }: KeyRecord,
-  bound: Bound,
+  { key: { fitsBudget }, bound }: HoldAsk,
+  { who, instead }: Limited,
   { policy }: Plant,
 ): void {
   if (load.unbounded !== undefined && policy.unbounded === 'refuse')
     throw new GatewayError(
       'unsupported_parameter',
-      `What \`${load.unbounded}\` costs is not known before the call, and this key has a budget. Leave it out, or use a key without one.`,
+      `What \`${load.unbounded}\` costs is not known before the call, and ${who}. Leave it out, or ${instead}.`,
       { param: load.unbounded },
     )
   const isWindowKnown = attempts.every(({ route }) => route.limits?.contextWindow !== undefined)
   if (load.elsewhere !== undefined && !isWindowKnown)
     throw new GatewayError(
       'unsupported_parameter',
-      `How long \`${load.elsewhere}\` is cannot be told, and this key has a budget. Send its content as text, or use a key without one.`,
+      `How long \`${load.elsewhere}\` is cannot be told, and ${who}. Send its content as text, or ${instead}.`,
       { param: load.elsewhere },
     )
   if (!fitsBudget && bound.whole() === undefined)
     throw new GatewayError(
       'missing_fields',
-      'Nothing limits the output of this model, and this key has a hard budget. Send `max_tokens`.',
+      'Nothing limits the output of this model, and this key has its calls paid whole or not at all. Send `max_tokens`.',
       { param: 'max_tokens' },
     )
 }

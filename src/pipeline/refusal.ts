@@ -11,6 +11,7 @@ import type { Held } from './call.ts'
 
 const ERROR_BYTES_MAX = 65_536
 const REASON_MS = 2_000
+const NOTHING = new Uint8Array(0)
 /** The beginning of a secret that is shorter than this is the same for all secrets of its kind. */
 const TELLING_LENGTH = 6
 
@@ -32,7 +33,7 @@ export async function refusal(
   // The status has decided already; the words are worth a moment and no more.
   lifeline.expect('reason', REASON_MS)
   const reason = await readReason(response, lifeline)
-  const problem = scrub(attempt.dialect.problem.decode(status, reason), attempt)
+  const problem = scrub(attempt.dialect.problem.decode(status, reason ?? NOTHING), attempt)
   if (CALLERS.has(status)) return new AttemptFailure(problem, 'refused', true)
   const retryAfter = readRetryAfter(response.headers.get('retry-after'), clock)
   return new AttemptFailure(
@@ -41,18 +42,27 @@ export async function refusal(
       ...(problem.origin === undefined ? {} : { origin: problem.origin }),
       ...(retryAfter === undefined ? {} : { retryAfter }),
     }),
-    'refused',
+    hasSaidWhy(problem, reason) ? 'refused' : 'unknown',
   )
 }
 
-/** A refusal stays one when its reason is too long or too slow to read. */
-async function readReason(response: Response, lifeline: Lifeline): Promise<Uint8Array> {
+/** What a proxy says when the supplier behind it took too long: that one may be at work all the same. */
+const TOO_LATE = new Set([408, 504, 524])
+
+/** A server that fails may have worked, unless it says all there is to say; and only its own words tell of its time. */
+function hasSaidWhy({ status, origin }: GatewayError, reason: Uint8Array | undefined): boolean {
+  if (TOO_LATE.has(status)) return origin?.raw !== undefined
+  return status < 500 || (reason !== undefined && reason.length > 0)
+}
+
+/** Undefined where it is too long or too slow to read, or breaks off. */
+async function readReason(response: Response, lifeline: Lifeline): Promise<Uint8Array | undefined> {
   try {
     return await readBody(response, ERROR_BYTES_MAX)
   } catch (thrown) {
     const failure = asFailure(thrown, lifeline.signal)
     if (failure instanceof CallerGone || failure.problem.code === 'pod_draining') throw failure
-    return new Uint8Array(0)
+    return undefined
   }
 }
 

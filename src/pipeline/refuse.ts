@@ -9,6 +9,7 @@ export interface RefusedCall {
   readonly id: string
   readonly path: string
   readonly key: KeyRecord
+  readonly projectId: string | undefined
   readonly at: number
   readonly startedMs: number
   readonly asked: Asked
@@ -19,7 +20,7 @@ export function recordRefusal(call: RefusedCall, error: GatewayError, plant: Pla
     at: call.at,
     requestId: call.id,
     accountId: call.key.accountId,
-    projectId: call.key.projectId,
+    projectId: call.projectId,
     keyId: call.key.id,
     endpoint: call.path,
     model: call.asked.model,
@@ -41,6 +42,7 @@ export function recordRefusal(call: RefusedCall, error: GatewayError, plant: Pla
     overrun: ZERO_USD,
     heldMs: undefined,
     count: 1,
+    payer: undefined,
     details: undefined,
   })
 }

@@ -1,6 +1,6 @@
 // One supplier's stream on its way to a caller in the same language. Events pass as the very bytes that
 // came; the closing marker is kept back until the books are closed, and a cut is never passed off as an end.
-import { advise, GatewayError } from '../core/problem.ts'
+import { advise, asLate, GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Basics, FrameKind, FrameNormalizer, StreamWatcher } from '../dialects/dialect.ts'
 import { isSpent } from '../ledger/cost/estimate.ts'
@@ -50,6 +50,8 @@ export class RelayStream implements FrameSink {
   #buffer: Uint8Array | undefined
   #from = 0
   #to = 0
+  /** Any event has come before the one at hand. */
+  #hasSpoken = false
   #hasContent = false
   #isDone = false
   #hasEnded = false
@@ -70,9 +72,15 @@ export class RelayStream implements FrameSink {
     this.#splitter = new SseSplitter(this, plant.limits.frameBytesMax)
     this.#reader = body.getReader()
     this.#lifeline = lifeline
-    // Many clients hang up at the reason to stop; what the whole answer used comes right after it, and what
-    // was told of it before may be anything.
-    if (!isDrained(call, plant)) lifeline.lingerWhile(() => !this.#hasEnded && this.#isFinished())
+    if (!isDrained(call, plant)) this.lingerForUsage()
+  }
+
+  /**
+   * Many clients hang up at the reason to stop; what the whole answer used comes right after it, and what was
+   * told of it before may be anything. Nothing else is worth waiting for once the caller has gone.
+   */
+  lingerForUsage(): void {
+    this.#lifeline.lingerWhile(() => !this.#hasEnded && this.#isFinished())
   }
 
   /** Reads up to the first content. Until then nothing was passed on, and another supplier may be asked. */
@@ -216,9 +224,13 @@ export class RelayStream implements FrameSink {
 
   #see({ bytes, from, to }: FrameData): FrameKind {
     try {
-      return this.#watcher.see(bytes, from, to)
+      const kind = this.#watcher.see(bytes, from, to)
+      this.#hasSpoken = true
+      return kind
     } catch (thrown) {
-      throw thrown instanceof GatewayError ? scrub(thrown, this.#attempt) : thrown
+      if (!(thrown instanceof GatewayError)) throw thrown
+      const told = scrub(thrown, this.#attempt)
+      throw this.#hasSpoken && told.origin !== undefined ? asLate(told) : told
     }
   }
 

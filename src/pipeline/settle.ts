@@ -100,7 +100,7 @@ function toRow(call: Held, outcome: Outcome, settled: Settled): AuditRow {
     at: call.at,
     requestId: call.id,
     accountId: call.key.accountId,
-    projectId: call.key.projectId,
+    projectId: call.projectId,
     keyId: call.key.id,
     endpoint: call.path,
     model: last?.modelId ?? call.facts.model,
@@ -122,6 +122,7 @@ function toRow(call: Held, outcome: Outcome, settled: Settled): AuditRow {
     overrun: settled.overrun,
     heldMs: Math.round((call.heldAtMs - call.startedMs) * 1000) / 1000,
     count: 1,
+    payer: hold.payer,
     details: detailsOf(call, outcome),
   }
 }

@@ -21,7 +21,14 @@ function textOfHold(hold: HoldRecord): string {
   const { amount, limit, period, inputTokens, maxTokens, terms } = hold
   const call = `${text(requestId)},${word(accountId)},${word(projectId)},${word(keyId)}`
   const asked = `${word(endpoint)},${word(model)},${stream},${amount},${figure(limit)},${word(period)}`
-  return `["hold",${at},${hour},${call},${asked},${inputTokens},${maxTokens},${terms}]`
+  return `["hold",${at},${hour},${call},${asked},${inputTokens},${maxTokens},${terms}${textOfPayer(hold)}]`
+}
+
+/** Nothing in records from before there were payers, whose text must stay what it was. */
+function textOfPayer({ payer, claim }: HoldRecord): string {
+  if (payer === undefined && claim === undefined) return ''
+  const claimed = claim === undefined ? 'null' : `["${claim.id}","${claim.fingerprint}"]`
+  return `,${payer ?? 'null'},${claimed}`
 }
 
 function textOfRow(row: AuditRow): string {
@@ -42,10 +49,12 @@ function textOfEnd({
   overrun,
   heldMs,
   count,
+  payer,
   details,
 }: AuditRow): string {
   const how = `${word(state)},${word(evidence)},${figure(held)},${figure(hour)},${overrun}`
-  return `${how},${figure(heldMs)},${count},${details === undefined ? 'null' : JSON.stringify(details)}`
+  const told = details === undefined ? 'null' : JSON.stringify(details)
+  return `${how},${figure(heldMs)},${count},${told}${payer === undefined ? '' : `,${payer}`}`
 }
 
 function textOfNote({ at, kind, requestId, body }: NoteRecord): string {

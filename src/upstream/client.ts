@@ -136,12 +136,17 @@ export function asFailure(thrown: unknown, signal: AbortSignal): AttemptFailure 
   if (reason instanceof GatewayError)
     return new AttemptFailure(reason, 'unknown', reason.code !== 'provider_timeout')
   if (thrown instanceof GatewayError)
-    return new AttemptFailure(thrown, thrown.origin === undefined ? 'unknown' : 'refused')
+    return new AttemptFailure(thrown, isRefusal(thrown) ? 'refused' : 'unknown')
   const code = codeOf(thrown)
   const problem = new GatewayError('upstream_unavailable', 'The supplier could not be reached.', {
     cause: thrown,
   })
   return new AttemptFailure(problem, evidenceOf(code))
+}
+
+/** Its own words, and nothing before them. */
+function isRefusal({ origin }: GatewayError): boolean {
+  return origin !== undefined && origin.isLate !== true
 }
 
 function evidenceOf(code: string): FailureEvidence {

@@ -16,8 +16,11 @@ export const IN_COST = 150
 export const OUT_COST = 600
 const PROMPT_TOKENS = 20
 const OUTPUT_TOKENS_MAX = 40
+/** One in so many whole answers costs a good part of what was set aside for it. */
+const DEAR_ONE_IN = 6
 
 export interface Bill {
+  readonly supplier: string
   /** The maximum that came with the call: every call has another, so it names the call. */
   readonly marker: number
   tokens: number
@@ -32,32 +35,33 @@ export interface BillingSupplier extends FakeSupplier {
 }
 
 export interface Habits {
+  readonly name: string
   /** One in so many requests is dropped before any answer; 0 is none. */
   readonly dropsOneIn: number
 }
 
 export async function startBilling(
   random: Random,
-  { dropsOneIn }: Habits,
+  { name, dropsOneIn }: Habits,
 ): Promise<BillingSupplier> {
   const bills: Bill[] = []
   const supplier = await startFakeSupplier(async (request, reply) => {
     const asked = readAsked(request.body)
-    const bill = open(asked)
+    const bill = open(name, asked)
     bills.push(bill)
     await Bun.sleep(random.between(0, 12))
     if (dropsOneIn > 0 && random.oneIn(dropsOneIn)) return reply.reset()
     const tokens = random.between(1, OUTPUT_TOKENS_MAX)
     if (asked.stream === true) return stream(request, reply, { bill, tokens, random })
-    put(bill, tokens)
+    put(bill, random.oneIn(DEAR_ONE_IN) ? random.between(1, bill.marker) : tokens)
     bill.isWhole = true
     return reply.json(200, { ...completion('word '.repeat(tokens)), usage: usageOf(bill) })
   })
   return { ...supplier, bills }
 }
 
-function open({ max_tokens: marker = 0 }: Asked): Bill {
-  return { marker, tokens: 0, cost: PROMPT_TOKENS * IN_COST, isWhole: false }
+function open(supplier: string, { max_tokens: marker = 0 }: Asked): Bill {
+  return { supplier, marker, tokens: 0, cost: PROMPT_TOKENS * IN_COST, isWhole: false }
 }
 
 function put(bill: Bill, tokens: number): void {

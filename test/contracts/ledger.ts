@@ -22,8 +22,10 @@ import {
   LARGEST,
   noteAt,
   NOW,
+  payerText,
   requestIdAt,
   sampleCall,
+  sampleDeed,
   sampleHold,
   sampleKey,
   sampleRow,
@@ -38,7 +40,11 @@ export interface LedgerStore {
 
 const HOUR_MS = 3_600_000
 const nano = (amount: number): NanoUsd => toNanoUsd(amount)
-const asSum = (spent: SpentHour): SpentSum => ({ ...spent, amount: BigInt(spent.amount) })
+const asSum = ({ ownerId, hour, amount }: SpentHour): SpentSum => ({
+  keyId: ownerId,
+  hour,
+  amount: BigInt(amount),
+})
 
 export function describeLedger({ store, reopen }: LedgerStore): void {
   const records = async (page = 1000): Promise<readonly ChainedRecord[]> => {
@@ -70,7 +76,7 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
       const { writer, ...head } = await store().ledger.head()
       const nowhere = { number: 0, hash: '' }
       expect(head).toEqual({ base: nowhere, last: nowhere, open: [] })
-      expect(await store().ledger.spent()).toEqual({ ...head, writer, spent: [] })
+      expect(await store().ledger.spent()).toEqual({ ...head, writer, spent: [], balances: [] })
       expect(writer).toMatch(/^wrt_\w{16,}$/)
       await reopen()
       expect((await store().ledger.head()).writer).toBe(writer)
@@ -115,6 +121,8 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
         inputTokens: 0,
         maxTokens: Number.MAX_SAFE_INTEGER,
         terms: '[]',
+        payer: payerText('wal_ü'),
+        claim: { id: 'a+b/c=', fingerprint: 'd' },
       })
       const appended = [
         asHold(bare),
@@ -155,6 +163,15 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
     const hold = sampleHold()
     const end = endOf(hold, { cost: nano(1) })
     const unknown = { supplier: 'one', region: 'EU', evidence: 'unknown' } as const
+    const QUOTED = { id: '"', fingerprint: 'a' }
+    const CREDIT = {
+      account: 'acc_a',
+      wallet: 'wal_a',
+      amount: 5,
+      by: 'key_a',
+      reason: 'why',
+      reference: null,
+    }
     const halfTry = { ...unknown, suspense: 0.5 as NanoUsd }
 
     it.each<readonly [string, LedgerRecord]>([
@@ -184,7 +201,22 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
       ['a hold at no time', asHold(sampleHold({ at: Number.NaN }))],
       ['a hold under a limit that is none', asHold(sampleHold({ limit: Infinity as NanoUsd }))],
       ['a hold on no terms', asHold(sampleHold({ terms: undefined as never }))],
+      ['a hold of a payer that is none', asHold(sampleHold({ payer: '{}' }))],
+      ['a hold of a payer without terms', asHold(sampleHold({ payer: '{"wallet":"wal_a"}' }))],
+      ['a hold of a payer that is no JSON', asHold(sampleHold({ payer: 'wal_a' }))],
+      ['a hold of a payer that is no text', asHold(sampleHold({ payer: 5 as never }))],
+      ['a hold under half a claim', asHold(sampleHold({ claim: { id: 'a' } as never }))],
+      ['a hold under a claim of another form', asHold(sampleHold({ claim: QUOTED }))],
+      ['an end paid by another', asRecord({ ...end, payer: payerText('wal_a') })],
+      ['a refusal with a payer that is none', asRecord(sampleRow({ payer: '[]' }))],
       ['a note at no time', noteAt(Number.NaN)],
+      ['a credit of nothing', asNote('credit', undefined, { ...CREDIT, amount: 0 })],
+      ['a credit of half a nano-dollar', asNote('credit', undefined, { ...CREDIT, amount: 0.5 })],
+      [
+        'a credit without a word about its reference',
+        asNote('credit', undefined, { ...CREDIT, reference: undefined }),
+      ],
+      ['a credit of no wallet', asNote('credit', undefined, { ...CREDIT, wallet: null })],
     ])('is refused with its batch and nothing else: %s', async (_, record) => {
       const other = sampleHold()
       await store().append([asHold(hold)])
@@ -259,7 +291,7 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
         { hold: middle, suppliers: [], reviewAt: NOW },
       ])
       expect(at).toBe(NOW + 4999)
-      expect(spent).toEqual([{ keyId: 'key_a', hour: HOUR, amount: nano(5000) }])
+      expect(spent).toEqual([{ ownerId: 'key_a', hour: HOUR, amount: nano(5000) }])
       await store().append([asRecord(endOf(old)), asRecord(endOf(middle))])
       expect((await store().ledger.head()).open).toEqual([])
       await reopen()
@@ -280,14 +312,15 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
       // Ends in a later hour than it was held in.
       await store().append([asRecord(endOf(late, { at: NOW, cost: nano(13) }))])
       const expected = [
-        { keyId: 'key_a', hour: HOUR - 1, amount: nano(13) },
-        { keyId: 'key_a', hour: HOUR, amount: nano(12) },
-        { keyId: 'key_b', hour: HOUR, amount: nano(11) },
+        { ownerId: 'key_a', hour: HOUR - 1, amount: nano(13) },
+        { ownerId: 'key_a', hour: HOUR, amount: nano(12) },
+        { ownerId: 'key_b', hour: HOUR, amount: nano(11) },
       ]
       expect((await loadLedger()).spent).toEqual(expected)
       expect(await store().ledger.spent()).toEqual({
         ...(await store().ledger.head()),
         spent: expected.map(asSum),
+        balances: [],
       })
       await reopen()
       expect((await loadLedger()).spent).toEqual(expected)
@@ -308,10 +341,12 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
     it('goes on beyond what a number holds, and counts as the largest number then', async () => {
       const dear = (): readonly LedgerRecord[] => sampleCall(LARGEST, { amount: LARGEST })
       await store().append([...dear(), ...dear(), ...sampleCall(5)])
-      const expected = { keyId: 'key_a', hour: HOUR }
+      const expected = { ownerId: 'key_a', hour: HOUR }
       const exact = 2n * BigInt(LARGEST) + 5n
       expect((await loadLedger()).spent).toEqual([{ ...expected, amount: LARGEST }])
-      expect((await store().ledger.spent()).spent).toEqual([{ ...expected, amount: exact }])
+      expect((await store().ledger.spent()).spent).toEqual([
+        { keyId: 'key_a', hour: HOUR, amount: exact },
+      ])
       await reopen()
       expect((await loadLedger()).spent).toEqual([{ ...expected, amount: LARGEST }])
     })
@@ -354,7 +389,7 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
       const monthly = sampleKey(accountId, { budgetLimit: nano(9), budgetPeriod: 'monthly' })
       for (const key of [rolling, monthly])
         // oxlint-disable-next-line no-await-in-loop -- one key after another
-        await store().keys.insert(key)
+        await store().keys.insert(key, sampleDeed())
       const midnight = HOUR - (HOUR % 24)
       const hours = [
         midnight - 48,
@@ -371,8 +406,8 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
           ...sampleCall(1, { keyId: monthly.id, at: hour * HOUR_MS }),
         ])
       const spentOf = async ({ id }: { readonly id: string }): Promise<unknown> =>
-        (await loadLedger()).spent.flatMap(({ keyId, hour, amount }) =>
-          keyId === id ? [[hour, amount]] : [],
+        (await loadLedger()).spent.flatMap(({ ownerId, hour, amount }) =>
+          ownerId === id ? [[hour, amount]] : [],
         )
       const exact = hours.map((hour) => [hour, nano(1)])
       const byDay = [[midnight - 25, nano(3)], ...exact.slice(3)]
@@ -402,7 +437,9 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
       expect(refused).rejects.toThrow()
       await refused.catch(() => {})
       await store().append([asRecord(endOf(hold, { cost: nano(3) }))])
-      expect((await loadLedger()).spent).toEqual([{ keyId: 'key_a', hour: HOUR, amount: nano(3) }])
+      expect((await loadLedger()).spent).toEqual([
+        { ownerId: 'key_a', hour: HOUR, amount: nano(3) },
+      ])
     })
   })
 

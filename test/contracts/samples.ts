@@ -1,10 +1,18 @@
 // What stores are tested with: a key, a call, and the moments and amounts that all of it agrees on.
 import type { AuditRow, CallDetails } from '../../src/core/audit.ts'
-import { createKeyId, createRequestId, hashSecret } from '../../src/core/ids.ts'
-import type { KeyRecord, KeySettings } from '../../src/core/key.ts'
+import { createId, createRequestId, hashSecret } from '../../src/core/ids.ts'
+import type { ClaimRecord } from '../../src/core/claim.ts'
+import { NO_TIES, type KeyRecord, type KeySettings } from '../../src/core/key.ts'
 import { toNanoUsd, ZERO_USD } from '../../src/core/money.ts'
-import type { HoldRecord, LedgerRecord, NoteKind } from '../../src/core/record.ts'
-import type { Page } from '../../src/store/store.ts'
+import type { PayerTerms } from '../../src/core/payer.ts'
+import type {
+  ActionNote,
+  CreditNote,
+  HoldRecord,
+  LedgerRecord,
+  NoteKind,
+} from '../../src/core/record.ts'
+import type { Deed, Page } from '../../src/store/store.ts'
 
 export const NOW = Date.UTC(2026, 0, 15, 12)
 export const HOUR = NOW / 3_600_000
@@ -23,16 +31,15 @@ export const BARE_SETTINGS: KeySettings = {
 }
 
 export function sampleKey(accountId: string, change: Partial<KeyRecord> = {}): KeyRecord {
-  const id = createKeyId()
+  const id = createId('key')
   return {
     ...BARE_SETTINGS,
+    ...NO_TIES,
     id,
     accountId,
-    projectId: undefined,
     kind: 'managed',
     hash: hashSecret(id),
     createdAt: NOW,
-    revokedAt: undefined,
     ...change,
   }
 }
@@ -65,6 +72,7 @@ export function sampleRow(change: Partial<AuditRow> = {}): AuditRow {
     overrun: ZERO_USD,
     heldMs: undefined,
     count: 1,
+    payer: undefined,
     details: undefined,
     ...change,
   }
@@ -92,6 +100,8 @@ export function sampleHold(change: Partial<HoldRecord> = {}): HoldRecord {
     inputTokens: 12,
     maxTokens: 4096,
     terms: TERMS,
+    payer: undefined,
+    claim: undefined,
     ...change,
   }
 }
@@ -109,8 +119,58 @@ export function endOf(hold: HoldRecord, change: Partial<AuditRow> = {}): AuditRo
     held: hold.amount,
     hour: hold.hour,
     heldMs: 1.5,
+    payer: hold.payer,
     ...change,
   })
+}
+
+/** The text of a payer whose bounds are open. */
+export function payerText(wallet: string): string {
+  const terms: PayerTerms = {
+    wallet,
+    link: 'caller',
+    line: null,
+    limit: null,
+    period: null,
+    passed: [],
+  }
+  return JSON.stringify(terms)
+}
+
+export function sampleClaim(change: Partial<ClaimRecord> = {}): ClaimRecord {
+  const id = hashSecret(createId('key'))
+  const owner = { requestId: createRequestId(), accountId: 'acc_a' }
+  return { id, fingerprint: hashSecret(id), ...owner, at: NOW, ...change }
+}
+
+/** What is written with a change that nobody asks about. */
+export function sampleDeed(change: Partial<ActionNote> = {}, claim?: ClaimRecord): Deed {
+  const body: ActionNote = {
+    account: 'acc_a',
+    by: 'key_a',
+    action: 'sample.change',
+    target: 'key_b',
+    before: null,
+    after: null,
+    ...change,
+  }
+  const requestId = createRequestId()
+  return { note: { at: NOW, kind: 'action', requestId, body: JSON.stringify(body) }, claim }
+}
+
+export function creditDeed(wallet: string, amount: number, change: Partial<CreditNote> = {}): Deed {
+  const body: CreditNote = {
+    account: 'acc_a',
+    wallet,
+    amount: toNanoUsd(amount),
+    by: 'key_a',
+    reason: 'for once',
+    reference: null,
+    ...change,
+  }
+  const requestId = createRequestId()
+  const note = { at: NOW, kind: 'credit', requestId, body: JSON.stringify(body) } as const
+  return { note, claim: undefined }
 }
 
 type Call = readonly [hold: LedgerRecord, end: Extract<LedgerRecord, { type: 'audit' }>]

@@ -6,7 +6,20 @@ import { toNanoUsd } from '../../src/core/money.ts'
 import type { Store } from '../../src/store/store.ts'
 import { describeAudit } from './audit.ts'
 import { describeLedger } from './ledger.ts'
-import { asRecord, BARE_SETTINGS, LARGEST, NOW, readAll, sampleKey, sampleRow } from './samples.ts'
+import { describeKeys } from './keys.ts'
+import {
+  asRecord,
+  BARE_SETTINGS,
+  LARGEST,
+  NOW,
+  readAll,
+  sampleDeed,
+  sampleKey,
+  sampleRow,
+} from './samples.ts'
+import { describeClaims } from './claims.ts'
+import { describeTenancy } from './tenancy.ts'
+import { describeWallets } from './wallets.ts'
 
 export interface OpenedStore {
   /** With a clock that stands at `NOW`. */
@@ -15,6 +28,8 @@ export interface OpenedStore {
   reopen(): Promise<Store>
   dispose(): Promise<void>
 }
+
+const MANAGED = { kind: 'managed', now: NOW } as const
 
 const FULL_SETTINGS: KeySettings = {
   name: "Zoë's \"key\" 'x'; DROP TABLE keys --",
@@ -47,13 +62,14 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
       )
 
     const listKeys = (account: string, limit: number): Promise<readonly KeyRecord[]> =>
-      readAll((cursor) => store.keys.list(account, { limit, cursor }))
+      readAll((cursor) => store.keys.list(account, { ...MANAGED, limit, cursor }))
 
     it('has an account from the start and keeps it', async () => {
       expect(accountId).toMatch(/^acc_[\w-]{16,}$/)
       expect((await store.load()).keys).toEqual([])
-      const ledger = { at: 0, spent: [], open: [] }
-      expect(await (await opened.reopen()).load()).toEqual({ accountId, keys: [], ledger })
+      const { tenancy } = await store.load()
+      const ledger = { at: 0, spent: [], balances: [], open: [] }
+      expect(await (await opened.reopen()).load()).toEqual({ accountId, tenancy, keys: [], ledger })
     })
 
     it('answers any number of pings, and whoever reads beside them', async () => {
@@ -124,8 +140,8 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
       it('are found as they were inserted', async () => {
         const bare = sampleKey(accountId)
         const full = sampleKey(accountId, { ...FULL_SETTINGS, kind: 'token', revokedAt: NOW + 1 })
-        await store.keys.insert(bare)
-        await store.keys.insert(full)
+        await store.keys.insert(bare, sampleDeed())
+        await store.keys.insert(full, sampleDeed())
         expect(await store.keys.find(accountId, bare.id)).toStrictEqual(bare)
         expect(await store.keys.find(accountId, full.id)).toStrictEqual(full)
         expect((await store.load()).keys).toStrictEqual([bare, full])
@@ -135,52 +151,68 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
 
       it('take new settings and lose old ones', async () => {
         const key = sampleKey(accountId)
-        await store.keys.insert(key)
+        await store.keys.insert(key, sampleDeed())
         const full = { ...key, ...FULL_SETTINGS }
-        expect(await store.keys.update(accountId, key.id, FULL_SETTINGS)).toStrictEqual(full)
+        expect(
+          await store.keys.update(accountId, key.id, FULL_SETTINGS, sampleDeed()),
+        ).toStrictEqual(full)
         expect(await store.keys.find(accountId, key.id)).toStrictEqual(full)
-        expect(await store.keys.update(accountId, key.id, BARE_SETTINGS)).toStrictEqual(key)
+        expect(
+          await store.keys.update(accountId, key.id, BARE_SETTINGS, sampleDeed()),
+        ).toStrictEqual(key)
         expect(await store.keys.find(accountId, key.id)).toStrictEqual(key)
       })
 
       it('are revoked once', async () => {
         const key = sampleKey(accountId)
-        await store.keys.insert(key)
+        await store.keys.insert(key, sampleDeed())
         const revoked = { ...key, revokedAt: NOW + 5 }
-        expect(await store.keys.revoke(accountId, key.id, NOW + 5)).toStrictEqual(revoked)
-        expect(await store.keys.revoke(accountId, key.id, NOW + 9)).toStrictEqual(revoked)
+        expect(await store.keys.revoke(accountId, key.id, NOW + 5, sampleDeed())).toStrictEqual(
+          revoked,
+        )
+        expect(await store.keys.revoke(accountId, key.id, NOW + 9, sampleDeed())).toStrictEqual(
+          revoked,
+        )
         expect(await store.keys.find(accountId, key.id)).toStrictEqual(revoked)
       })
 
       it('of another account are not found', async () => {
         const key = sampleKey(accountId)
-        await store.keys.insert(key)
+        await store.keys.insert(key, sampleDeed())
         expect(await store.keys.find('acc_other', key.id)).toBeUndefined()
-        expect(await store.keys.update('acc_other', key.id, FULL_SETTINGS)).toBeUndefined()
-        expect(await store.keys.revoke('acc_other', key.id, NOW)).toBeUndefined()
+        expect(
+          await store.keys.update('acc_other', key.id, FULL_SETTINGS, sampleDeed()),
+        ).toBeUndefined()
+        expect(await store.keys.revoke('acc_other', key.id, NOW, sampleDeed())).toBeUndefined()
         expect((await listKeys('acc_other', 10)).length).toBe(0)
         expect(await store.keys.find(accountId, key.id)).toStrictEqual(key)
       })
 
       it('that do not exist are not found', async () => {
         expect(await store.keys.find(accountId, 'key_none')).toBeUndefined()
-        expect(await store.keys.update(accountId, 'key_none', BARE_SETTINGS)).toBeUndefined()
-        expect(await store.keys.revoke(accountId, 'key_none', NOW)).toBeUndefined()
+        expect(
+          await store.keys.update(accountId, 'key_none', BARE_SETTINGS, sampleDeed()),
+        ).toBeUndefined()
+        expect(await store.keys.revoke(accountId, 'key_none', NOW, sampleDeed())).toBeUndefined()
       })
 
       it('may not share a secret or an id', async () => {
         const key = sampleKey(accountId)
-        await store.keys.insert(key)
+        await store.keys.insert(key, sampleDeed())
         const sameHash = sampleKey(accountId, { hash: key.hash })
         const sameId = sampleKey(accountId, { id: key.id, hash: hashSecret('another') })
-        expect(store.keys.insert(sameHash)).rejects.toMatchObject({ code: 'conflict' })
-        expect(store.keys.insert(sameId)).rejects.toMatchObject({ code: 'conflict' })
+        expect(store.keys.insert(sameHash, sampleDeed())).rejects.toMatchObject({
+          code: 'conflict',
+        })
+        expect(store.keys.insert(sameId, sampleDeed())).rejects.toMatchObject({ code: 'conflict' })
         expect((await store.load()).keys).toStrictEqual([key])
       })
 
       it('may not belong to an account or project that does not exist', async () => {
-        expect(store.keys.insert(sampleKey('acc_none'))).rejects.toThrow()
-        expect(store.keys.insert(sampleKey(accountId, { projectId: 'prj_none' }))).rejects.toThrow()
+        expect(store.keys.insert(sampleKey('acc_none'), sampleDeed())).rejects.toThrow()
+        expect(
+          store.keys.insert(sampleKey(accountId, { projectId: 'prj_none' }), sampleDeed()),
+        ).rejects.toThrow()
         expect((await store.load()).keys).toEqual([])
       })
 
@@ -191,7 +223,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
         const keys = Array.from({ length: 250 }, (_, index) =>
           sampleKey(accountId, { createdAt: NOW + Math.floor(index / 7) }),
         )
-        await Promise.all([root, ...keys, token].map((key) => store.keys.insert(key)))
+        await Promise.all([root, ...keys, token].map((key) => store.keys.insert(key, sampleDeed())))
         const newestFirst = keys.map((key) => key.id).toReversed()
         expect((await listKeys(accountId, 100)).map((key) => key.id)).toEqual(newestFirst)
         expect((await listKeys(accountId, 50)).map((key) => key.id)).toEqual(newestFirst)
@@ -200,18 +232,26 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
 
       it('are listed on whole pages while new ones arrive', async () => {
         const keys = Array.from({ length: 4 }, () => sampleKey(accountId))
-        await Promise.all(keys.map((key) => store.keys.insert(key)))
-        const first = await store.keys.list(accountId, { limit: 2, cursor: undefined })
-        await store.keys.insert(sampleKey(accountId, { createdAt: NOW + 1 }))
-        const second = await store.keys.list(accountId, { limit: 2, cursor: first.next })
+        await Promise.all(keys.map((key) => store.keys.insert(key, sampleDeed())))
+        const first = await store.keys.list(accountId, { ...MANAGED, limit: 2, cursor: undefined })
+        await store.keys.insert(sampleKey(accountId, { createdAt: NOW + 1 }), sampleDeed())
+        const second = await store.keys.list(accountId, {
+          ...MANAGED,
+          limit: 2,
+          cursor: first.next,
+        })
         const ids = [...first.items, ...second.items].map((key) => key.id)
         expect(ids).toEqual(keys.map((key) => key.id).toReversed())
         expect(second.next).toBeUndefined()
       })
 
       it('refuse a cursor that no page returned, and a limit that no page has', async () => {
-        await Promise.all([1, 2].map(() => store.keys.insert(sampleKey(accountId))))
-        const { next = '' } = await store.keys.list(accountId, { limit: 1, cursor: undefined })
+        await Promise.all([1, 2].map(() => store.keys.insert(sampleKey(accountId), sampleDeed())))
+        const { next = '' } = await store.keys.list(accountId, {
+          ...MANAGED,
+          limit: 1,
+          cursor: undefined,
+        })
         for (const cursor of [
           '',
           '!',
@@ -222,12 +262,16 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
           '1.1',
           'a'.repeat(5000),
         ])
-          expect(store.keys.list(accountId, { limit: 1, cursor })).rejects.toMatchObject({
+          expect(
+            store.keys.list(accountId, { ...MANAGED, limit: 1, cursor }),
+          ).rejects.toMatchObject({
             code: 'validation_error',
             param: 'cursor',
           })
         for (const limit of [0, -1, 1.5, Number.NaN, 1001])
-          expect(store.keys.list(accountId, { limit, cursor: undefined })).rejects.toMatchObject({
+          expect(
+            store.keys.list(accountId, { ...MANAGED, limit, cursor: undefined }),
+          ).rejects.toMatchObject({
             code: 'validation_error',
             param: 'limit',
           })
@@ -244,7 +288,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
 
       it('keeps everything but its secret', async () => {
         const root = sampleKey(accountId, { kind: 'root', name: 'the root', metadata: { a: 'b' } })
-        await store.keys.insert(root)
+        await store.keys.insert(root, sampleDeed())
         const replaced = await store.keys.replaceRoot(accountId, hashSecret('second'))
         expect(replaced).toStrictEqual({ ...root, hash: hashSecret('second') })
         store = await opened.reopen()
@@ -253,14 +297,16 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
 
       it('lives again when it had been revoked', async () => {
         const root = await store.keys.replaceRoot(accountId, hashSecret('first'))
-        await store.keys.revoke(accountId, root.id, NOW)
+        await store.keys.revoke(accountId, root.id, NOW, sampleDeed())
         const replaced = await store.keys.replaceRoot(accountId, hashSecret('second'))
         expect(replaced.revokedAt).toBeUndefined()
       })
 
       it('is one to an account', async () => {
         await store.keys.replaceRoot(accountId, hashSecret('first'))
-        expect(store.keys.insert(sampleKey(accountId, { kind: 'root' }))).rejects.toMatchObject({
+        expect(
+          store.keys.insert(sampleKey(accountId, { kind: 'root' }), sampleDeed()),
+        ).rejects.toMatchObject({
           code: 'conflict',
         })
         expect(store.keys.replaceRoot('acc_none', hashSecret('second'))).rejects.toThrow()
@@ -269,7 +315,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
       it('may not take the secret of another key', async () => {
         const root = await store.keys.replaceRoot(accountId, hashSecret('first'))
         const key = sampleKey(accountId)
-        await store.keys.insert(key)
+        await store.keys.insert(key, sampleDeed())
         expect(store.keys.replaceRoot(accountId, key.hash)).rejects.toMatchObject({
           code: 'conflict',
         })
@@ -278,12 +324,17 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     })
 
     describeAudit(() => store)
-    describeLedger({
+    const living = {
       store: () => store,
       async reopen() {
         store = await opened.reopen()
       },
-    })
+    }
+    describeLedger(living)
+    describeKeys(living)
+    describeTenancy(living)
+    describeWallets(living)
+    describeClaims(living)
 
     it('closes twice and refuses reads afterwards', async () => {
       const read = (): Promise<unknown> => store.keys.find(accountId, 'key_none')

@@ -1,14 +1,25 @@
 // Books in memory: chained as a store chains them, and easy to damage. Beside them a clerk who keeps them as
 // the gateway would, so that a test can have any number of honest records.
 import type { AuditRow } from '../../src/core/audit.ts'
+import type { Claim } from '../../src/core/claim.ts'
 import type { BudgetPeriod } from '../../src/core/key.ts'
 import { toNanoUsd, toPicoUsd, ZERO_USD, type NanoUsd } from '../../src/core/money.ts'
-import type { HoldRecord, LedgerRecord, NoteKind, NoteRecord } from '../../src/core/record.ts'
+import type { PayerTerms } from '../../src/core/payer.ts'
+import type {
+  CreditNote,
+  HoldRecord,
+  LedgerRecord,
+  NoteKind,
+  NoteRecord,
+} from '../../src/core/record.ts'
 import { bookTo, entriesOf, type Accounts } from '../../src/ledger/entries.ts'
 import { windowOf } from '../../src/ledger/period.ts'
 import { costOf } from '../../src/ledger/cost/price.ts'
 import { link, textOf } from '../../src/store/chain.ts'
+import { readCredit } from '../../src/store/credit.ts'
+import { readPayer } from '../../src/store/payer.ts'
 import type {
+  BalanceSum,
   ChainedRecord,
   ChainPlace,
   LedgerHead,
@@ -18,13 +29,15 @@ import type {
 } from '../../src/store/store.ts'
 
 const HOUR_MS = 3_600_000
-export const FIRST_DAY = Date.UTC(2026, 9, 12, 9)
+const FIRST_DAY = Date.UTC(2026, 9, 12, 9)
 
 export class FakeBooks implements LedgerRepository {
   chain: ChainedRecord[] = []
   base: ChainPlace = { number: 0, hash: '' }
   /** By key and hour. */
   readonly sums = new Map<string, number>()
+  /** By wallet. */
+  readonly balances = new Map<string, BalanceSum>()
   readonly open = new Set<string>()
   /** Most records that were asked for at once. */
   largestPage = 0
@@ -44,7 +57,26 @@ export class FakeBooks implements LedgerRepository {
       this.open.delete(record.row.requestId)
       this.#spend(record.row)
     }
+    this.#move(record)
     return chained
+  }
+
+  #move(record: LedgerRecord): void {
+    const credit = record.type === 'note' ? readCredit(record.note) : undefined
+    if (credit !== undefined) this.#add(credit.wallet, credit.amount, 0)
+    const { payer, cost = 0 } = record.type === 'audit' ? record.row : {}
+    const terms = payer === undefined ? undefined : readPayer(payer)
+    if (terms !== undefined) this.#add(terms.wallet, 0, cost)
+  }
+
+  #add(walletId: string, credited: number, charged: number): void {
+    const known = this.balances.get(walletId) ?? { credited: 0n, charged: 0n, before: 0n }
+    this.balances.set(walletId, {
+      walletId,
+      credited: known.credited + BigInt(credited),
+      charged: known.charged + BigInt(charged),
+      before: known.before,
+    })
   }
 
   #spend({ keyId, hour, cost }: AuditRow): void {
@@ -68,7 +100,7 @@ export class FakeBooks implements LedgerRepository {
       const [keyId = '', hour = ''] = name.split(' ')
       return { keyId, hour: Number(hour), amount: BigInt(amount) }
     })
-    return { ...(await this.head()), spent }
+    return { ...(await this.head()), spent, balances: [...this.balances.values()] }
   }
 
   async records(after: number, limit: number): Promise<readonly ChainedRecord[]> {
@@ -106,7 +138,28 @@ export class FakeBooks implements LedgerRepository {
   #begin(chain: ChainedRecord[]): void {
     this.chain = chain
     this.sums.clear()
-    for (const { record } of chain) if (record.type === 'audit') this.#spend(record.row)
+    for (const [id, { credited, charged, before }] of this.balances)
+      this.balances.set(id, {
+        walletId: id,
+        credited: 0n,
+        charged: 0n,
+        before: before + credited - charged,
+      })
+    for (const { record } of chain) {
+      if (record.type === 'audit') this.#spend(record.row)
+      this.#recount(record)
+    }
+  }
+
+  /** What stays was in the balance already. */
+  #recount(record: LedgerRecord): void {
+    const before = new Map(this.balances)
+    this.#move(record)
+    for (const [id, { credited, charged, before: start }] of this.balances) {
+      const old = before.get(id)
+      const moved = credited - charged - (old === undefined ? 0n : old.credited - old.charged)
+      this.balances.set(id, { walletId: id, credited, charged, before: start - moved })
+    }
   }
 
   /** Puts another record in the place of this one and leaves all hashes as they are. */
@@ -169,6 +222,10 @@ export interface Budget {
 export class Clerk {
   readonly books = new FakeBooks()
   at = FIRST_DAY
+  /** Who pays from now on, as the JSON of `PayerTerms`. */
+  payer: string | undefined
+  /** The Idempotency-Key that calls are asked under from now on. */
+  claim: Claim | undefined
   #calls = 0
 
   /** Undefined where the budget has no room for it. */
@@ -192,6 +249,8 @@ export class Clerk {
       inputTokens: 100,
       maxTokens: 1000,
       terms: TERMS,
+      payer: this.payer,
+      claim: this.claim,
     }
     this.books.put({ type: 'hold', hold })
     return hold
@@ -237,7 +296,7 @@ export class Clerk {
   }
 
   end(hold: HoldRecord, change: Partial<AuditRow>): AuditRow {
-    const row = { ...rowOf(hold, this.at), ...change }
+    const row = { ...rowOf(hold, this.at), payer: hold.payer, ...change }
     this.books.put({ type: 'audit', row })
     return row
   }
@@ -251,10 +310,30 @@ export class Clerk {
     this.books.put({ type: 'audit', row: { ...row, state: 'refused' } })
   }
 
+  credit(wallet: string, amount: number): void {
+    const about = { account: 'acc_a', by: 'key_root', reason: 'test', reference: null }
+    const body: CreditNote = { ...about, wallet, amount: toNanoUsd(amount) }
+    this.note('credit', 'req_credit', body)
+  }
+
   note(kind: NoteKind, requestId: string | undefined, body: object): void {
     const note = { at: this.at, kind, requestId, body: JSON.stringify(body) }
     this.books.put({ type: 'note', note })
   }
+}
+
+/** The text of a wallet that pays what is in it, unless something else is said. */
+export function payerText(change: Partial<PayerTerms> = {}): string {
+  const terms: PayerTerms = {
+    wallet: 'wal_a',
+    link: 'project',
+    line: ZERO_USD,
+    limit: null,
+    period: null,
+    passed: [],
+    ...change,
+  }
+  return JSON.stringify(terms)
 }
 
 const NO_USAGE = {
@@ -297,6 +376,7 @@ function rowOf(
     overrun: ZERO_USD,
     heldMs: 0.5,
     count: 1,
+    payer: undefined,
     details: undefined,
   }
 }

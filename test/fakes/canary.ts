@@ -8,6 +8,7 @@ export const MARK = 'c4n4ry'
 
 export const ROOT_CANARY = `svc_${MARK}-root-${'r'.repeat(24)}`
 export const SUPPLIER_CANARY = `${MARK}-supplier-credential`
+export const SEAL_CANARY = `${MARK}-seal-${'s'.repeat(24)}`
 
 /** Files below a folder that hold one of the secrets, plain or in a common disguise. */
 export function findSecrets(folder: string, secrets: readonly string[]): readonly string[] {

@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { startApp, type App, type AppOptions } from '../../src/app.ts'
 import { defaultSettings, readSettings, type Settings } from '../../src/config/environment.ts'
 import { toPicoUsd } from '../../src/core/money.ts'
@@ -12,7 +12,7 @@ import { openaiChat } from '../../src/dialects/openai-chat/index.ts'
 import type { Supplier } from '../../src/suppliers/supplier.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { FakeClock } from './clock.ts'
-import { findSecrets, ROOT_CANARY, SUPPLIER_CANARY } from './canary.ts'
+import { findSecrets, ROOT_CANARY, SEAL_CANARY, SUPPLIER_CANARY } from './canary.ts'
 
 export const ROOT_KEY = ROOT_CANARY
 
@@ -59,6 +59,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     PORT: '0',
     GATEWAY_DATA: join(folder, 'data'),
     GATEWAY_ROOT_KEY: ROOT_KEY,
+    ...secretFor(options.environment?.['GATEWAY_DATA']),
     ...options.environment,
   }
   const file = join(folder, 'gateway.yaml')
@@ -68,7 +69,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const settings = hasFile ? await read() : defaultSettings(environment)
   const app = await startApp({ ...options, settings, ...(hasFile ? { readSettings: read } : {}) })
   if (isFakeClock(options.clock)) options.clock.settle()
-  const secrets = [ROOT_CANARY, SUPPLIER_CANARY]
+  const secrets = [ROOT_CANARY, SEAL_CANARY, SUPPLIER_CANARY]
   const call = (method: string, path: string, body: unknown, init: RequestInit = {}) =>
     fetch(app.url + path, {
       method,
@@ -103,6 +104,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Beside a data folder that lies among everyone's temporary files there is no place for a key of its own. */
+function secretFor(data: string | undefined): { readonly GATEWAY_SECRET_KEY?: string } {
+  const isCommon = data !== undefined && dirname(data) === tmpdir()
+  return isCommon ? { GATEWAY_SECRET_KEY: SEAL_CANARY } : {}
 }
 
 function isFakeClock(clock: Clock | undefined): clock is FakeClock {

@@ -5,12 +5,14 @@ import {
   boolean,
   constant,
   constantFrom,
+  integer,
   nat,
   oneof,
   record,
   type Arbitrary,
 } from 'fast-check'
 import type { BudgetPeriod } from '../../src/core/key.ts'
+import type { PayerChain } from '../../src/core/payer.ts'
 import { DEFAULT_POLICY, type LedgerPolicy } from '../../src/ledger/policy.ts'
 
 const SECOND_MS = 1000
@@ -20,9 +22,35 @@ const DAY_MS = 24 * HOUR_MS
 
 /** Few, so that their calls meet. */
 export const KEYS = ['key_a', 'key_b']
+export const WALLETS = ['wal_a', 'wal_b', 'wal_c']
+
+/** One wallet, several, places without one, and nobody at all. */
+export const CHAINS: readonly PayerChain[] = [
+  [{ link: 'caller', walletId: 'wal_a' }],
+  [
+    { link: 'project', walletId: 'wal_b' },
+    { link: 'organisation', walletId: undefined },
+    { link: 'delegate', walletId: 'wal_c' },
+    { link: 'caller', walletId: 'wal_a' },
+  ],
+  [
+    { link: 'project', walletId: undefined },
+    { link: 'organisation', walletId: 'wal_c' },
+    { link: 'delegate', walletId: 'wal_b' },
+    { link: 'caller', walletId: undefined },
+  ],
+  [{ link: 'project', walletId: 'wal_b' }],
+  [{ link: 'delegate', walletId: undefined }],
+]
 
 export type Command =
-  | { readonly do: 'hold'; readonly key: number; readonly most: number; readonly least: number }
+  | {
+      readonly do: 'hold'
+      readonly key: number
+      readonly chain: number
+      readonly most: number
+      readonly least: number
+    }
   | { readonly do: 'end'; readonly pick: number; readonly cost: number | undefined }
   | { readonly do: 'resend'; readonly pick: number; readonly cost: number | undefined }
   | { readonly do: 'resolve'; readonly pick: number; readonly cost: number }
@@ -34,6 +62,15 @@ export type Command =
       readonly period: BudgetPeriod
       readonly fits: boolean
     }
+  | {
+      readonly do: 'wallet'
+      readonly wallet: number
+      readonly line: number | undefined
+      readonly limit: number | undefined
+      readonly period: BudgetPeriod
+      readonly isClosed: boolean
+    }
+  | { readonly do: 'credit'; readonly wallet: number; readonly amount: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'jump'; readonly ms: number }
   | { readonly do: 'store'; readonly how: 'fail' | 'stall' | 'recover' }
@@ -45,6 +82,13 @@ export interface Restart {
 }
 
 const key = nat(KEYS.length - 1)
+const wallet = nat(WALLETS.length - 1)
+const limits = oneof(nat(120), nat(120), constant(undefined))
+/** Now and then nobody: the first is the one that most calls have. */
+const chain = oneof(
+  { weight: 1, arbitrary: constant(CHAINS.length - 1) },
+  { weight: 12, arbitrary: nat(CHAINS.length - 2) },
+)
 const periods = constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling')
 const costs = oneof(
   { weight: 4, arbitrary: nat(60) },
@@ -52,7 +96,7 @@ const costs = oneof(
 )
 
 const WEIGHTS: readonly (readonly [number, Arbitrary<Command | Restart>])[] = [
-  [10, record({ do: constant('hold'), key, most: nat(50), least: nat(20) })],
+  [10, record({ do: constant('hold'), key, chain, most: nat(50), least: nat(20) })],
   [8, record({ do: constant('end'), pick: nat(), cost: costs })],
   [1, record({ do: constant('resend'), pick: nat(), cost: costs })],
   [1, record({ do: constant('resolve'), pick: nat(), cost: nat(60) })],
@@ -62,11 +106,23 @@ const WEIGHTS: readonly (readonly [number, Arbitrary<Command | Restart>])[] = [
     record({
       do: constant('put'),
       key,
-      limit: oneof(nat(120), nat(120), constant(undefined)),
+      limit: limits,
       period: periods,
       fits: boolean(),
     }),
   ],
+  [
+    2,
+    record({
+      do: constant('wallet'),
+      wallet,
+      line: limits,
+      limit: limits,
+      period: periods,
+      isClosed: nat(5).map((one) => one === 0),
+    }),
+  ],
+  [3, record({ do: constant('credit'), wallet, amount: integer({ min: -60, max: 90 }) })],
   [
     4,
     record({

@@ -1,9 +1,11 @@
 // What the ledger is tested with: a ledger over books in memory, keys, and calls whose worst case is said
 // outright. One token of input costs one nano-dollar, one of output ten.
 import type { AuditRow } from '../../src/core/audit.ts'
-import { NO_LIMITS, type BudgetPeriod, type KeyRecord } from '../../src/core/key.ts'
+import { NO_LIMITS, NO_TIES, type BudgetPeriod, type KeyRecord } from '../../src/core/key.ts'
 import { toNanoUsd, toPicoUsd, ZERO_USD, type NanoUsd } from '../../src/core/money.ts'
+import type { PayerChain } from '../../src/core/payer.ts'
 import type { HoldRecord, Terms } from '../../src/core/record.ts'
+import type { WalletRecord } from '../../src/core/tenancy.ts'
 import type { Operation } from '../../src/ledger/book.ts'
 import type { Bound, Fit } from '../../src/ledger/cost/bound.ts'
 import { Ledger, type HoldAsk } from '../../src/ledger/ledger.ts'
@@ -44,11 +46,13 @@ export interface RoomOptions {
   readonly policy?: Partial<LedgerPolicy>
   /** Known before the books are opened. */
   readonly keys?: readonly KeyRecord[]
+  /** Beside the account's, which pays without end. */
+  readonly wallets?: readonly WalletRecord[]
 }
 
 /** A ledger as a process has it after its start. */
 export async function openRoom(options: RoomOptions = {}): Promise<Room> {
-  const { store = new MemoryStore(), clock = createFakeClock(), keys = [] } = options
+  const { store = new MemoryStore(), clock = createFakeClock(), keys = [], wallets = [] } = options
   const notes: string[] = []
   const halts: Error[] = []
   const log: Log = {
@@ -59,6 +63,7 @@ export async function openRoom(options: RoomOptions = {}): Promise<Room> {
   const policy = { ...DEFAULT_POLICY, ...options.policy }
   const ledger = new Ledger({ store, clock, log, policy, halt: (fault) => void halts.push(fault) })
   for (const key of keys) ledger.put(key)
+  for (const wallet of [walletOf(), ...wallets]) ledger.putWallet(wallet)
   await ledger.open(store.load())
   return { ledger, store, clock, notes, halts }
 }
@@ -73,20 +78,41 @@ export function keyOf(
 ): KeyRecord {
   return {
     ...NO_LIMITS,
+    ...NO_TIES,
     id: 'key_1',
     name: 'k',
     accountId: 'acc_1',
-    projectId: undefined,
     kind: 'managed',
     hash: '',
     createdAt: 0,
-    revokedAt: undefined,
     budgetLimit: nano(limit),
     ...change,
   }
 }
 
-/** A call that costs `most` at most, and can be cut down to `least` where the key allows it. */
+/** The account's wallet, as a fresh install has it, unless something else is said. */
+export function walletOf(change: Partial<WalletRecord> = {}): WalletRecord {
+  return {
+    id: 'wal_1',
+    accountId: 'acc_1',
+    name: 'w',
+    createdAt: 0,
+    endedAt: undefined,
+    owner: 'account',
+    ownerId: 'acc_1',
+    creditLine: undefined,
+    spendingLimit: undefined,
+    spendingPeriod: undefined,
+    ...change,
+  }
+}
+
+const ACCOUNT_PAYS: PayerChain = [{ link: 'caller', walletId: 'wal_1' }]
+
+/**
+ * A call that costs `most` at most, and can be cut down to `least` where the key allows it: it then takes a quarter
+ * of what is left where others run.
+ */
 export function boundOf(most: number | undefined, least = most): Bound {
   const fitOf = (amount: number): Fit => ({
     amount: toNanoUsd(amount),
@@ -96,9 +122,12 @@ export function boundOf(most: number | undefined, least = most): Bound {
   const bound: Pick<Bound, 'whole' | 'fit' | 'costAt' | 'inputTokens'> = {
     inputTokens: 0,
     whole: () => (most === undefined ? undefined : fitOf(most)),
-    fit(rest, _isShared, fits) {
-      if (most !== undefined && most <= rest) return fitOf(most)
-      return fits && least !== undefined && least <= rest ? fitOf(rest) : undefined
+    fit(rest, isShared, fits) {
+      if (most !== undefined && most <= rest && !(fits && isShared)) return fitOf(most)
+      if (!fits || least === undefined) return undefined
+      const share = isShared ? Math.floor(rest / 4) : rest
+      const amount = Math.max(least, Math.min(most ?? share, share))
+      return amount <= rest ? fitOf(amount) : undefined
     },
     costAt: () => toNanoUsd(most ?? 0),
   }
@@ -111,6 +140,8 @@ export function askOf(key: KeyRecord, most: number, change: Partial<HoldAsk> = {
   asked += 1
   return {
     key,
+    projectId: undefined,
+    claim: undefined,
     requestId: `req_${asked}`,
     endpoint: '/v1/chat/completions',
     model: 'm',
@@ -119,6 +150,7 @@ export function askOf(key: KeyRecord, most: number, change: Partial<HoldAsk> = {
     inputTokens: 5,
     bound: boundOf(most),
     tighten: () => Promise.resolve('final'),
+    payers: () => ACCOUNT_PAYS,
     current: () => key,
     ...change,
   }
@@ -143,6 +175,8 @@ export function holdOf(change: Partial<HoldRecord> = {}): HoldRecord {
     inputTokens: 5,
     maxTokens: 8,
     terms: TERMS_TEXT,
+    payer: undefined,
+    claim: undefined,
     ...change,
   }
 }
@@ -179,6 +213,7 @@ export function endOf(
     overrun: ZERO_USD,
     heldMs: 1,
     count: 1,
+    payer: hold.payer,
     details: undefined,
     ...change,
   }
@@ -200,6 +235,7 @@ export function refusedRow(change: Partial<AuditRow> = {}): AuditRow {
     held: undefined,
     hour: undefined,
     heldMs: undefined,
+    payer: undefined,
     ...change,
   }
 }

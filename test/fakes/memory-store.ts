@@ -5,8 +5,11 @@ import type {
   OpenOperation,
   ProgressNote,
   AttemptNote,
+  CreditNote,
 } from '../../src/core/record.ts'
-import type { LedgerState, Store } from '../../src/store/store.ts'
+import type { NanoUsd } from '../../src/core/money.ts'
+import type { PayerTerms } from '../../src/core/payer.ts'
+import type { BalanceSum, LedgerState, Store } from '../../src/store/store.ts'
 
 type Batch = readonly LedgerRecord[]
 
@@ -105,6 +108,17 @@ type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] }
 export function stateOf(records: Iterable<LedgerRecord>): LedgerState {
   const open = new Map<string, Mutable<OpenOperation>>()
   const spent = new Map<string, Mutable<LedgerState['spent'][number]>>()
+  const balances = new Map<string, BalanceSum>()
+  const spend = (ownerId: string, hour: number, amount: NanoUsd): void => {
+    const known = spent.get(`${ownerId} ${hour}`)
+    if (known === undefined) spent.set(`${ownerId} ${hour}`, { ownerId, hour, amount })
+    else known.amount = (known.amount + amount) as NanoUsd
+  }
+  const move = (walletId: string, put: number, taken: number): void => {
+    const { credited = 0n, charged = 0n } = balances.get(walletId) ?? {}
+    const sums = { credited: credited + BigInt(put), charged: charged + BigInt(taken) }
+    balances.set(walletId, { walletId, ...sums, before: 0n })
+  }
   let at = 0
   for (const record of records) {
     if (record.type === 'hold') {
@@ -114,17 +128,24 @@ export function stateOf(records: Iterable<LedgerRecord>): LedgerState {
     } else if (record.type === 'note') {
       at = Math.max(at, record.note.at)
       takeNote(record.note, open)
+      if (record.note.kind === 'credit') {
+        const { wallet, amount } = JSON.parse(record.note.body) as CreditNote
+        move(wallet, amount, 0)
+      }
     } else if (record.row.hour !== undefined) {
-      const { requestId, keyId, hour, cost } = record.row
+      const { requestId, keyId, hour, cost, payer } = record.row
       open.delete(requestId)
-      const known = spent.get(`${keyId} ${hour}`)
-      if (known === undefined) spent.set(`${keyId} ${hour}`, { keyId, hour, amount: cost })
-      else known.amount = (known.amount + cost) as typeof cost
+      spend(keyId, hour, cost)
+      if (payer === undefined || cost === 0) continue
+      const { wallet } = JSON.parse(payer) as PayerTerms
+      spend(wallet, hour, cost)
+      move(wallet, 0, cost)
     }
   }
   return {
     at,
     spent: [...spent.values()].filter(({ amount }) => amount > 0),
+    balances: [...balances.values()],
     open: [...open.values()],
   }
 }

@@ -61,7 +61,9 @@ const ENDS = `
   SELECT sequence AS number, request_id, name AS key_id, hold, status, code, state, evidence, supplier,
     held, hour, input_tokens, output_tokens, cost, overrun, count, attempts, details
   FROM audit JOIN names ON names.number = key ORDER BY sequence`
-const NOTES = 'SELECT number, kind, request_id FROM notes ORDER BY number'
+// Without what management writes down of itself: it is no word about a call.
+const NOTES = `
+  SELECT number, kind, request_id FROM notes WHERE kind <> 'action' ORDER BY number`
 
 /** Where a gateway of the tests keeps its data. */
 export function dataOf({ file }: Gateway): string {

@@ -229,7 +229,7 @@ export const ACCESS = {
     status: 403,
     group: 'D',
     blame: 'caller',
-    raised: false,
+    raised: true,
     explanation: 'The account is suspended or closed.',
     action: 'Contact the operator to have the account reopened.',
   },

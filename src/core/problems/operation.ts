@@ -56,12 +56,13 @@ export const OPERATION = {
     action: 'Ask for the result once the operation reports its end.',
   },
   payload_not_durable: {
-    status: 500,
+    status: 409,
     group: 'A',
     blame: 'gateway',
-    raised: false,
-    explanation: 'The payload was not stored safely, so the work was not accepted.',
-    action: 'Check that the work does not exist, then submit it anew.',
+    raised: true,
+    explanation:
+      'What was asked under this Idempotency-Key was carried out, or nobody saw its end; its answer was not kept.',
+    action: 'Look up what became of it; use a new key only to have it done again knowingly.',
   },
   delivery_lease_unknown: {
     status: 404,

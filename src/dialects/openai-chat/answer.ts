@@ -1,6 +1,6 @@
 // Proves that a unary answer is one before a caller sees it, and reads its usage on the way. Only the
 // usage is made into values: everything else passes as bytes, and building it would be work for nobody.
-import { advise, type GatewayError } from '../../core/problem.ts'
+import { advise, asLate, type GatewayError } from '../../core/problem.ts'
 import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import type { AnswerFacts } from '../dialect.ts'
@@ -57,7 +57,7 @@ function read(bytes: Uint8Array): AnswerFacts {
     if (key === USAGE) reading = readUsageText(bytes, from, cursor.at)
   }
   cursor.close()
-  if (hasFailed) throw problem.decode(0, bytes)
+  if (hasFailed) throw failureIn(bytes, hasChoices || reading.usage !== undefined)
   if (hasChoices)
     return {
       usage: reading.usage,
@@ -66,6 +66,12 @@ function read(bytes: Uint8Array): AnswerFacts {
     }
   if (isEmpty) throw advise('empty_response', 'The supplier sent an empty object.')
   throw advise('upstream_invalid_response', 'The supplier sent an answer without choices.')
+}
+
+/** Beside an answer or a usage it comes too late to be a refusal. */
+function failureIn(bytes: Uint8Array, isLate: boolean): GatewayError {
+  const failure = problem.decode(0, bytes)
+  return isLate ? asLate(failure) : failure
 }
 
 /** Where it cannot be told, or where telling would keep the process busy, all bytes count: the text is less. */

@@ -2,7 +2,9 @@
 // the same in both.
 import type { AuditRow } from '../../core/audit.ts'
 import { toJsonUsd } from '../../core/money.ts'
+import { readPayer } from '../../store/payer.ts'
 import { isEstimate } from '../../pipeline/settle.ts'
+import { LINE_END, toLine } from './csv.ts'
 
 /** The nine that exports rely on, then what else is known. */
 const FIELDS = [
@@ -29,6 +31,8 @@ const FIELDS = [
   'held_usd',
   'overrun_usd',
   'count',
+  'payer_wallet_id',
+  'payer_link',
 ] as const
 
 export type Entry = Readonly<Record<(typeof FIELDS)[number], unknown>>
@@ -59,30 +63,24 @@ export function describeCall(row: AuditRow): Entry {
     held_usd: row.held === undefined ? null : toJsonUsd(row.held),
     overrun_usd: toJsonUsd(row.overrun),
     count: row.count,
+    ...describePayer(row),
   }
 }
 
-const LINE_END = '\r\n'
+/** Nobody, where it was refused or held before there were payers. */
+function describePayer({ payer }: AuditRow): Pick<Entry, 'payer_wallet_id' | 'payer_link'> {
+  const terms = payer === undefined ? undefined : readPayer(payer)
+  return { payer_wallet_id: terms?.wallet ?? null, payer_link: terms?.link ?? null }
+}
 
 export const CSV_HEAD = FIELDS.join(',') + LINE_END
 
 /** By RFC 4180. */
 export function toCsvLine(row: AuditRow): string {
   const entry = describeCall(row)
-  return FIELDS.map((field) => toCell(entry[field])).join(',') + LINE_END
+  return toLine(FIELDS.map((field) => entry[field]))
 }
 
 export function toJsonLine(row: AuditRow): string {
   return `${JSON.stringify(describeCall(row))}\n`
-}
-
-const NEEDS_QUOTES = /[",\r\n]/
-/** What a spreadsheet takes for the beginning of a formula, and would run. */
-const FORMULA = /^[=+\-@\t\r]/
-
-function toCell(value: unknown): string {
-  if (value === null) return ''
-  if (typeof value !== 'string') return JSON.stringify(value)
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

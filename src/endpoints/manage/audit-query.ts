@@ -1,7 +1,7 @@
 // What may be asked of the audit, read from the address. Whatever is not listed here is refused by name,
 // so that a filter with a slip in it never passes for one that found everything.
 import type { CallState } from '../../core/audit.ts'
-import { GatewayError } from '../../core/problem.ts'
+import { GatewayError, invalid, quoteName } from '../../core/problem.ts'
 import type { AuditFilter, PageRequest } from '../../store/store.ts'
 
 export type Format = 'json' | 'csv' | 'jsonl'
@@ -24,11 +24,10 @@ const REQUEST_ID = /^req_[0-9a-f]{32}$/
 const REGION = /^[A-Za-z0-9_-]{1,64}$/
 /** A day, or a moment; a plus sign that nobody escaped arrives as a space. */
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:Z|[+ ]00:00))?$/
-/** A refusal names the parameter at fault, but not at any length. */
-const QUOTED_LENGTH_MAX = 64
 
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['key_id', (text) => ({ keyId: readName('key_id', text) })],
+  ['project_id', (text) => ({ projectIds: [readName('project_id', text)] })],
   ['model', (text) => ({ model: readName('model', text) })],
   ['supplier', (text) => ({ supplier: readName('supplier', text) })],
   ['region', (text) => ({ region: readRegion(text) })],
@@ -73,7 +72,7 @@ function checkParameter(name: string, query: URLSearchParams, names: readonly st
     throw new GatewayError(
       'unsupported_parameter',
       `This parameter is not known here. Send only ${names.join(', ')}.`,
-      { param: name.slice(0, QUOTED_LENGTH_MAX).toWellFormed() },
+      { param: quoteName(name) },
     )
   if (query.getAll(name).length > 1) throw invalid(name, `Send \`${name}\` once.`)
 }
@@ -88,7 +87,7 @@ function readName(name: string, text: string): string {
   throw invalid(name, `Send \`${name}\` with a value, or leave it out.`)
 }
 
-function readRegion(text: string): string {
+export function readRegion(text: string): string {
   if (REGION.test(text)) return text
   throw invalid('region', 'Send `region` as a region such as EU.')
 }
@@ -115,7 +114,7 @@ function readRequestId(text: string): string {
   )
 }
 
-function readTime(name: string, text: string): number {
+export function readTime(name: string, text: string): number {
   const [, day, time = 'T00:00:00'] = TIME.exec(text) ?? []
   const moment = day === undefined ? Number.NaN : Date.parse(text.replace(' ', '+'))
   // A parser may take the 30th of February for the 2nd of March.
@@ -144,8 +143,4 @@ function readLimit(text: string | null, format: Format): number | undefined {
       ? `Send \`limit\` as a whole number from 1 to ${LIST_LIMIT_MAX}.`
       : 'Send `limit` as a whole number from 1, or leave it out to get everything.',
   )
-}
-
-function invalid(param: string, text: string): GatewayError {
-  return new GatewayError('validation_error', text, { param })
 }

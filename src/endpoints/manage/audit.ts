@@ -1,9 +1,12 @@
-// The audit of an account: what every call was, as a list in pages or as a file. Only the root key reads
-// it, and only its own account's.
+// The audit of an account: what every call was, as a list in pages or as a file. The root key reads all of it;
+// a token that manages reads that of its projects.
 import { getKey } from '../../access/keys.ts'
+import type { Scope } from '../../access/directory.ts'
+import type { MadeKind } from '../../access/ties.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import { json } from '../../http/reply.ts'
 import type { Exchange } from '../../http/server.ts'
+import type { AuditFilter } from '../../store/store.ts'
 import type { House, KeyedEndpoint } from '../endpoint.ts'
 import { CSV_HEAD, describeCall, toCsvLine, toJsonLine } from './audit-entry.ts'
 import { readAuditRequest, toPageRequest, type AuditRequest, type Format } from './audit-query.ts'
@@ -14,35 +17,52 @@ const listAudit: KeyedEndpoint = {
   method: 'GET',
   path: '/v1/manage/audit',
   role: 'manage',
-  answer(exchange, { accountId }, house) {
+  answer(exchange, caller, house) {
     checkOrigin(exchange.request)
-    return answer(exchange, accountId, readAuditRequest(exchange.request), house)
+    const request = readAuditRequest(exchange.request)
+    return answer(exchange, house.directory.scopeOf(caller), request, house)
   },
 }
 
-const listKeyAudit: KeyedEndpoint = {
-  method: 'GET',
-  path: '/v1/manage/keys/{id}/audit',
-  role: 'manage',
-  async answer(exchange, { accountId }, house) {
-    checkOrigin(exchange.request)
-    const request = readAuditRequest(exchange.request, 'key_id')
-    const address = { accountId, id: exchange.params['id'] ?? '' }
-    const { id } = await getKey(house.plant.store, address)
-    const filter = { ...request.filter, keyId: id }
-    return answer(exchange, accountId, { ...request, filter }, house)
-  },
+export const auditEndpoints: readonly KeyedEndpoint[] = [
+  listAudit,
+  ofCredential('managed', '/v1/manage/keys/{id}/audit'),
+  ofCredential('token', '/v1/manage/tokens/{id}/audit'),
+]
+
+function ofCredential(kind: MadeKind, path: string): KeyedEndpoint {
+  return {
+    method: 'GET',
+    path,
+    role: 'manage',
+    async answer(exchange, caller, house) {
+      checkOrigin(exchange.request)
+      const request = readAuditRequest(exchange.request, 'key_id')
+      const { directory, plant } = house
+      const desk = { keys: plant.store.keys, directory }
+      const { id } = await getKey(desk, caller, { kind, id: exchange.params['id'] ?? '' })
+      const filter = { ...request.filter, keyId: id }
+      return answer(exchange, directory.scopeOf(caller), { ...request, filter }, house)
+    },
+  }
 }
 
-export const auditEndpoints: readonly KeyedEndpoint[] = [listAudit, listKeyAudit]
+/** Whatever is asked for, nobody sees calls of projects that are not theirs. */
+function within(filter: AuditFilter, { projectIds }: Scope): AuditFilter {
+  if (projectIds === undefined) return filter
+  const asked = filter.projectIds ?? projectIds
+  return { ...filter, projectIds: asked.filter((id) => projectIds.includes(id)) }
+}
 
 async function answer(
   exchange: Exchange,
-  accountId: string,
+  scope: Scope,
   request: AuditRequest,
   { plant }: House,
 ): Promise<Response> {
-  const { filter, format, cursor, limit } = request
+  const { format, cursor, limit } = request
+  const { accountId } = scope
+  const filter = within(request.filter, scope)
   const { audit } = plant.store
   if (format !== 'json')
     return download(

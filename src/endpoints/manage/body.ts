@@ -4,13 +4,11 @@ import { isUtf8 } from 'node:buffer'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/problem.ts'
 import { readRequestBody, requireJson } from '../../http/body.ts'
-import { singleHeader } from '../../http/edge.ts'
 import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import { asBodyProblem, emptyBody, notAnObject, notUtf8 } from '../../wire/json-problem.ts'
 
-const BODY_BYTES_MAX = 1_048_576
-const IDEMPOTENCY_KEY_LENGTH_MAX = 255
+export const MANAGEMENT_BYTES_MAX = 1_048_576
 
 /**
  * Hosts are compared and not whole origins: behind a proxy that ends TLS the page's scheme is `https`
@@ -33,22 +31,11 @@ export async function readManagementBody(
   clock: Clock,
 ): Promise<Readonly<Record<string, unknown>>> {
   requireJson(request)
-  checkIdempotencyKey(request.headers)
-  const bytes = await readRequestBody(request, BODY_BYTES_MAX, clock)
+  const bytes = await readRequestBody(request, MANAGEMENT_BYTES_MAX, clock)
   checkDocument(bytes)
   const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
   if (!isObject(value)) throw notAnObject()
   return value
-}
-
-function checkIdempotencyKey(headers: Headers): void {
-  const key = singleHeader(headers, 'idempotency-key')
-  if (key === undefined || (key !== '' && key.length <= IDEMPOTENCY_KEY_LENGTH_MAX)) return
-  throw new GatewayError(
-    'invalid_idempotency_key',
-    `Send an Idempotency-Key of 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters, or none.`,
-    { param: 'Idempotency-Key' },
-  )
 }
 
 // Checking never awaits, so one cursor serves all requests.

@@ -7,6 +7,7 @@ import type { Terms, TermsEntry } from '../../core/record.ts'
 import type { Price, Rates } from '../../core/usage.ts'
 import type { Operation } from '../../ledger/book.ts'
 import { ENDLESS_TOKENS } from '../../ledger/cost/bound.ts'
+import { readPayer } from '../../store/payer.ts'
 import type { LedgerPolicy } from '../../ledger/policy.ts'
 import { estimateOf } from '../../ledger/review.ts'
 import { describeCall } from './audit-entry.ts'
@@ -28,6 +29,7 @@ export function describeEnded(row: AuditRow): object {
       hour: printHour(row.hour),
       held_ms: row.heldMs ?? null,
     },
+    payer: describePayer(row),
     tries: triesOf(row).map(describeTry),
     max_tokens: details?.maxTokens ?? null,
     usage: {
@@ -36,6 +38,20 @@ export function describeEnded(row: AuditRow): object {
       reasoning_tokens: partOf(row, 'reasoningTokens'),
     },
     resolved: details?.resolved ?? null,
+  }
+}
+
+/** Who pays, within which bounds, and who was passed over before; null where it was held before there were payers. */
+export function describePayer({ payer }: Pick<AuditRow, 'payer'>): object | null {
+  const terms = payer === undefined ? undefined : readPayer(payer)
+  if (terms === undefined) return null
+  return {
+    wallet_id: terms.wallet,
+    link: terms.link,
+    credit_line_usd: terms.line === null ? null : toJsonUsd(terms.line),
+    spending_limit_usd: terms.limit === null ? null : toJsonUsd(terms.limit),
+    spending_period: terms.period,
+    passed: terms.passed.map(({ link, wallet, why }) => ({ link, wallet_id: wallet, why })),
   }
 }
 
@@ -87,6 +103,7 @@ export function describeOpen(operation: Operation, policy: LedgerPolicy): object
     delivered_tokens: operation.outputTokens,
     budget_limit: hold.limit === undefined ? null : toJsonUsd(hold.limit),
     budget_period: hold.period ?? null,
+    payer: describePayer(hold),
     terms: termsOf(operation),
     review: state === 'review' ? describeReview(operation, policy) : null,
   }

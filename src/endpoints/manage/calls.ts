@@ -10,15 +10,17 @@ export const getCall: KeyedEndpoint = {
   method: 'GET',
   path: '/v1/manage/calls/{request_id}',
   role: 'manage',
-  async answer(exchange, { accountId }, { plant }) {
+  async answer(exchange, caller, { plant, directory }) {
     checkOrigin(exchange.request)
+    const { accountId, projectIds } = directory.scopeOf(caller)
+    const isInScope = (projectId = ''): boolean => projectIds?.includes(projectId) !== false
     const id = exchange.params['request_id'] ?? ''
     // Before the store: an operation leaves memory only after its row is there.
     const operation = plant.ledger.find(id)
-    if (operation?.hold.accountId === accountId)
+    if (operation?.hold.accountId === accountId && isInScope(operation.hold.projectId))
       return json(exchange.id, describeOpen(operation, plant.policy))
     const row = await plant.store.audit.find(accountId, id)
-    if (row !== undefined) return json(exchange.id, describeEnded(row))
+    if (row !== undefined && isInScope(row.projectId)) return json(exchange.id, describeEnded(row))
     throw new GatewayError(
       'not_found',
       'No call with this request id belongs to this account. Many refusals of one kind share one entry; ' +

@@ -9,6 +9,7 @@ import { asRecord, sampleKey, sampleRow } from '../../../test/contracts/samples.
 import { ROOT_KEY } from '../../../test/fakes/gateway.ts'
 import { connectRaw, formatRequest, LAST_CHUNK, type RawRequest } from '../../../test/fakes/raw.ts'
 import { createGate, until } from '../../../test/fakes/street.ts'
+import { Directory } from '../../access/directory.ts'
 import { Guesses } from '../../access/guesses.ts'
 import { Keyring } from '../../access/keyring.ts'
 import type { AuditRow } from '../../core/audit.ts'
@@ -42,6 +43,7 @@ const opened: Listener[] = []
 function openDesk(list: List): Desk {
   const noted: string[] = []
   const root = sampleKey('acc_a', { kind: 'root', hash: hashSecret(ROOT_KEY) })
+  const directory = new Directory()
   const plant = {
     clock,
     store: { audit: { list } },
@@ -49,7 +51,8 @@ function openDesk(list: List): Desk {
   } as unknown as Plant
   const house: House = {
     plant,
-    keyring: new Keyring([root], clock),
+    keyring: new Keyring([root], clock, directory),
+    directory,
     guesses: new Guesses(),
     state: { phase: 'ready' },
     archive: {} as unknown as Archive,

@@ -13,7 +13,7 @@ import { printTime } from './print.ts'
 
 export type KeyStatus = 'active' | 'budget_exhausted' | 'revoked' | 'expired'
 
-type Surroundings = Pick<Plant, 'ledger' | 'routes' | 'clock'>
+type Surroundings = Pick<Plant, 'ledger' | 'routes' | 'clock' | 'keyring'>
 
 export function describeKey(key: KeyRecord, plant: Surroundings): object {
   const budget = plant.ledger.budgetOf(key.id)
@@ -30,6 +30,30 @@ export function describeKey(key: KeyRecord, plant: Surroundings): object {
     created: printTime(key.createdAt),
     expires_at: printTime(key.expiresAt),
     revoked_at: printTime(key.revokedAt),
+    ...describeTies(key),
+    ...describeUse(key, plant),
+    created_by: key.createdBy ?? null,
+  }
+}
+
+/** What it belongs to, which never changes. */
+function describeTies({ kind, projectId, teamId, userId, manages }: KeyRecord): object {
+  return {
+    kind,
+    project_id: projectId ?? null,
+    ...(kind === 'token' && { team_id: teamId ?? null, manage: manages }),
+    user_id: userId ?? null,
+  }
+}
+
+/** Told by the ring, which knows more than was written down yet. */
+function describeUse({ id, lastUsedAt, previous }: KeyRecord, plant: Surroundings): object {
+  const { keyring, clock } = plant
+  const isOver = previous === undefined || previous.until <= clock.now()
+  return {
+    last_used_at: printTime(keyring.lastUsed(id) ?? lastUsedAt),
+    previous_secret_until: isOver ? null : printTime(previous.until),
+    previous_secret_used_at: isOver ? null : printTime(keyring.previousLastUsed(id)),
   }
 }
 

@@ -57,6 +57,7 @@ function open(): Listener {
       ledger: { reviews: () => [{}], now: () => booksNow },
       log: createLog({ write: () => {}, now: () => 0, isTerminal: true }),
     },
+    keyring: { current: (key: KeyRecord) => key },
     state: { phase: 'ready' },
     archive: new Archive({
       ledger: books,
@@ -129,7 +130,7 @@ describe('GET /v1/manage/ledger', () => {
   })
 
   it('is for the root key alone, as all of this is', () => {
-    expect(ledgerEndpoints.map(({ role }) => role)).toEqual(['manage', 'manage'])
+    expect(ledgerEndpoints.map(({ role }) => role)).toEqual(['operate', 'operate'])
   })
 })
 

@@ -1,7 +1,7 @@
 // The books as a whole: where they stand, what this month has come to, and the order to archive what is
 // closed. Checking and exporting them is for a command, which reads the files and burdens no call.
 import { hourOf } from '../../core/hour.ts'
-import { GatewayError } from '../../core/problem.ts'
+import { GatewayError, quoteName } from '../../core/problem.ts'
 import { toJsonUsd } from '../../core/money.ts'
 import type { Clock } from '../../core/clock.ts'
 import { json } from '../../http/reply.ts'
@@ -13,7 +13,7 @@ import { checkOrigin, readManagementBody } from './body.ts'
 const getLedger: KeyedEndpoint = {
   method: 'GET',
   path: '/v1/manage/ledger',
-  role: 'manage',
+  role: 'operate',
   async answer(exchange, _key, { plant }) {
     checkOrigin(exchange.request)
     const { ledger } = plant.store
@@ -41,10 +41,11 @@ const WAIT_MS = 20_000
 const archiveLedger: KeyedEndpoint = {
   method: 'POST',
   path: '/v1/manage/ledger/archive',
-  role: 'manage',
-  async answer(exchange, _key, { plant, archive }) {
+  role: 'operate',
+  async answer(exchange, key, { plant, keyring, archive }) {
     checkOrigin(exchange.request)
     const before = readBefore(await readManagementBody(exchange.request, plant.clock))
+    keyring.current(key)
     const months = await settledWithin(archive.run(before), plant.clock)
     return json(exchange.id, {
       object: 'ledger.archive',
@@ -60,7 +61,7 @@ function readBefore({ before, ...others }: Readonly<Record<string, unknown>>): s
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
     throw new GatewayError('unsupported_parameter', 'Send only `before`.', {
-      param: unknown.slice(0, 64).toWellFormed(),
+      param: quoteName(unknown),
     })
   if (typeof before === 'string') return before
   throw new GatewayError(

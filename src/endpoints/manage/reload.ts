@@ -1,5 +1,5 @@
 // Reads the configuration again, on request: the answer says what changed, or why nothing did.
-import { GatewayError } from '../../core/problem.ts'
+import { GatewayError, quoteName } from '../../core/problem.ts'
 import { json } from '../../http/reply.ts'
 import type { ConfigChanges, KeyedEndpoint } from '../endpoint.ts'
 import { checkOrigin, readManagementBody } from './body.ts'
@@ -7,11 +7,12 @@ import { checkOrigin, readManagementBody } from './body.ts'
 export const reload: KeyedEndpoint = {
   method: 'POST',
   path: '/v1/manage/reload',
-  role: 'manage',
-  async answer(exchange, _key, house) {
+  role: 'operate',
+  async answer(exchange, key, house) {
     checkOrigin(exchange.request)
     const hasBody = exchange.request.headers.get('content-length') !== '0' && exchange.request.body
     const body = hasBody ? await readManagementBody(exchange.request, house.plant.clock) : {}
+    house.keyring.current(key)
     const { applied, changes, problems } = await house.reload(readAllowDrop(body))
     if (!applied) throw notApplied(problems)
     return json(exchange.id, { object: 'reload', applied, ...describe(changes), problems })
@@ -45,7 +46,7 @@ function readAllowDrop(body: Readonly<Record<string, unknown>>): boolean {
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
     throw new GatewayError('unsupported_parameter', 'Send only `allow_drop`, or no body at all.', {
-      param: unknown.slice(0, 64).toWellFormed(),
+      param: quoteName(unknown),
     })
   if (typeof allowDrop === 'boolean') return allowDrop
   throw new GatewayError('validation_error', 'Send `allow_drop` as true or false.', {

@@ -1,8 +1,8 @@
 // Calls whose end nobody saw: listed, explained, and decided by a person before the rule of the configuration
 // does it. A decision is one record; there is no second one.
 import type { KeyRecord } from '../../core/key.ts'
-import { parseUsd, printUsd, toJsonUsd, ZERO_USD, type NanoUsd } from '../../core/money.ts'
-import { GatewayError } from '../../core/problem.ts'
+import { printUsd, readUsd, toJsonUsd, ZERO_USD, type NanoUsd } from '../../core/money.ts'
+import { GatewayError, invalid, quoteName } from '../../core/problem.ts'
 import { json } from '../../http/reply.ts'
 import type { Exchange } from '../../http/server.ts'
 import type { Operation } from '../../ledger/book.ts'
@@ -12,14 +12,12 @@ import type { Plant } from '../../pipeline/call.ts'
 import type { Page, PageRequest } from '../../store/store.ts'
 import type { KeyedEndpoint } from '../endpoint.ts'
 import { checkOrigin, readManagementBody } from './body.ts'
-import { describeEnded, describeOpen, describeReview } from './call-entry.ts'
+import { describeEnded, describeOpen, describePayer, describeReview } from './call-entry.ts'
 import { describePage, readPage, type PageLimits } from './page.ts'
 import { printTime } from './print.ts'
 
 const PAGE_LIMITS: PageLimits = { standard: 100, most: 1000 }
 const REASON_LENGTH_MAX = 500
-/** A refusal names the field at fault, but not at any length. */
-const QUOTED_LENGTH_MAX = 64
 
 type Answer = (exchange: Exchange, caller: KeyRecord, plant: Plant) => object | Promise<object>
 
@@ -53,6 +51,8 @@ const resolveReview = manage(
   async (exchange, caller, plant) => {
     const body = await readManagementBody(exchange.request, plant.clock)
     const decision = readDecision(body)
+    // A body may take its time, and whoever sent it may not decide any more.
+    plant.keyring.current(caller)
     // From here to the ledger nothing waits: of two decisions at once, the second must find the first.
     const operation = findReview(idOf(exchange), caller.accountId, plant)
     if (operation === undefined) throw await whyNone(idOf(exchange), caller.accountId, plant)
@@ -60,7 +60,9 @@ const resolveReview = manage(
     if (plant.ledger.downSince !== undefined) throw notWritten(true)
     const resolution: Resolution = { cost, by: caller.id, reason: decision.reason }
     const row = resolvedRow(operation, resolution)
-    if (!(await plant.ledger.resolve(operation, resolution))) throw notWritten(false)
+    const resolving = plant.ledger.resolve(operation, resolution)
+    if (decision.action === 'void') await freeClaim(operation, plant)
+    if (!(await resolving)) throw notWritten(false)
     return describeEnded(row)
   },
 )
@@ -71,12 +73,22 @@ function manage(method: KeyedEndpoint['method'], path: string, answer: Answer): 
   return {
     method,
     path,
-    role: 'manage',
+    role: 'administer',
     async answer(exchange, caller, { plant }) {
       checkOrigin(exchange.request)
       return json(exchange.id, await answer(exchange, caller, plant))
     },
   }
+}
+
+/**
+ * Somebody has found out that it never happened: whoever asked for it may do so again under the same key. Called in
+ * the turn in which the decision is appended, so both are in one commit, or neither is.
+ */
+async function freeClaim({ hold: { claim } }: Operation, { claims }: Plant): Promise<void> {
+  if (claim === undefined) return
+  // Where it cannot be written the decision cannot either, and its answer says so.
+  await claims.free(claim.id).catch(() => {})
 }
 
 function idOf({ params }: Exchange): string {
@@ -92,6 +104,7 @@ function describeEntry(operation: Operation, policy: LedgerPolicy): object {
     called_at: printTime(hold.at),
     held_usd: toJsonUsd(hold.amount),
     estimate_usd: toJsonUsd(estimateOf(operation)),
+    payer: describePayer(hold),
     ...describeReview(operation, policy),
   }
 }
@@ -153,7 +166,7 @@ function readDecision(body: Readonly<Record<string, unknown>>): Decision {
     throw new GatewayError(
       'unsupported_parameter',
       'Send only `action`, `cost_usd` and `reason`.',
-      { param: unknown.slice(0, QUOTED_LENGTH_MAX).toWellFormed() },
+      { param: quoteName(unknown) },
     )
   const read = readAction(action)
   return { action: read, cost: readCost(cost, read), reason: readReason(reason) }
@@ -170,11 +183,11 @@ function readCost(value: unknown, action: Decision['action']): NanoUsd | undefin
   if (value === undefined || value === null) return undefined
   if (action === 'void')
     throw invalid('cost_usd', 'Send no `cost_usd` with "void", which costs nothing.')
-  const cost = typeof value === 'number' ? parseUsd(value) : undefined
+  const cost = typeof value === 'number' ? readUsd(value) : undefined
   if (cost !== undefined) return cost
   throw invalid(
     'cost_usd',
-    'Send `cost_usd` as a number of US dollars with at most nine decimals, or leave it out for the estimate.',
+    'Send `cost_usd` as a number of US dollars from 0 to 9000000 with at most nine decimals, or leave it out for the estimate.',
   )
 }
 
@@ -240,8 +253,4 @@ function notWritten(isUntouched: boolean): GatewayError {
 
 function missing(param: string, text: string): GatewayError {
   return new GatewayError('missing_fields', text, { param })
-}
-
-function invalid(param: string, text: string): GatewayError {
-  return new GatewayError('validation_error', text, { param })
 }

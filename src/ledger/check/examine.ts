@@ -3,7 +3,7 @@
 import { HOUR_MS, hourOf } from '../../core/hour.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import type { HoldRecord, LedgerRecord, NoteRecord } from '../../core/record.ts'
-import { SUM_MAX, type ChainedRecord, type ChainPlace } from '../../store/store.ts'
+import { SUM_MAX, type BalanceSum, type ChainedRecord, type ChainPlace } from '../../store/store.ts'
 import { Bills } from './bill.ts'
 import {
   hoursOf,
@@ -13,15 +13,15 @@ import {
   type MonthNote,
 } from '../months/checkpoint.ts'
 import { bookTo, entriesOf, sumOf, type Accounts } from '../entries.ts'
+import { Excess } from './excess.ts'
 import { FaultList, type Counts } from './findings.ts'
 import { OVERRUN_MAX } from '../cost/price.ts'
+import { Payers } from './payers.ts'
 import { Taken } from './taken.ts'
 import { ChainWalk } from './walk.ts'
 
 /** Ends that are remembered, to tell a second end from one that never had a hold. */
 const ENDED_KEPT = 4096
-/** Records that may lie between a charge beyond its hold and a grant that could not know of it yet. */
-const COMMIT_RECORDS = 4096
 
 /** What is known before the first record is looked at. */
 export interface Opening {
@@ -45,8 +45,7 @@ interface KeyBook {
   readonly taken: Taken
   /** By hour. */
   readonly spent: Map<number, bigint>
-  /** The last charge beyond a hold. */
-  excess: { readonly number: number; readonly amount: bigint } | undefined
+  readonly excess: Excess
 }
 
 /** Where a month begins. */
@@ -75,6 +74,7 @@ export class Examiner {
   readonly keys = new Map<string, KeyBook>()
   readonly months = new Map<string, Accounts>()
   readonly walk: ChainWalk
+  readonly payers: Payers
   /** Undefined until a hold has been seen. */
   completeFrom: number | undefined
   readonly #opening: Opening
@@ -89,10 +89,13 @@ export class Examiner {
   constructor(opening: Opening) {
     this.#opening = opening
     this.walk = new ChainWalk(opening.after, this.faults)
+    const { faults, remarks } = this
+    this.payers = new Payers({ faults, remarks, isWhole: opening.after.hash === '' })
     for (const each of opening.open ?? []) {
       const held = { ...each, number: undefined, terms: undefined, isInReview: false }
       this.open.set(each.requestId, held)
       this.#keyBook(each.keyId).taken.add(each.hour, BigInt(each.amount))
+      this.payers.carry(each)
     }
   }
 
@@ -106,15 +109,17 @@ export class Examiner {
     else this.#note(number, record.note)
   }
 
-  /** What was spent is added up anew from here. */
-  forgetSpent(): void {
+  /** From here on the records are the store's: what was spent is added up anew. */
+  beginStore(balances: readonly BalanceSum[]): void {
     for (const { spent } of this.keys.values()) spent.clear()
+    this.payers.begin(balances)
   }
 
   #hold(number: number, hold: HoldRecord, before: ChainPlace): void {
     const { at, hour, requestId, keyId } = hold
     const fault = (what: string): void => this.faults.add(what, number, requestId)
     this.completeFrom ??= this.#opening.completeFrom(hour)
+    this.payers.completeFrom = this.completeFrom
     this.counts.operations += 1
     if (at < this.#lastAt) fault('its time is before that of an earlier hold')
     if (hour !== hourOf(at)) fault('its hour is not that of its time')
@@ -126,7 +131,9 @@ export class Examiner {
     this.#cut(monthOf(hour), before)
     this.#lastHold = number
     const book = this.#keyBook(keyId)
-    this.#checkLimit(number, hold, book)
+    const isWithin = this.#checkLimit(number, hold, book)
+    const isPaid = this.payers.hold(number, hold, amount ?? 0n)
+    if (!isWithin || !isPaid) this.counts.unchecked += 1
     book.taken.add(hour, amount ?? 0n)
     this.open.set(requestId, {
       requestId,
@@ -134,27 +141,27 @@ export class Examiner {
       hour,
       amount: Number(amount ?? 0),
       number,
+      payer: hold.payer,
       terms: hold.terms,
       isInReview: false,
     })
   }
 
-  /** What was spent and held when it was granted left room for it. */
-  #checkLimit(number: number, hold: HoldRecord, { taken, excess }: KeyBook): void {
+  /** What was spent and held when it was granted left room for it. False where the records do not tell. */
+  #checkLimit(number: number, hold: HoldRecord, { taken, excess }: KeyBook): boolean {
     const { limit, period, amount, requestId } = hold
-    if (limit === undefined) return
-    if (period === undefined) return this.faults.add('has a limit and no period', number, requestId)
-    const { window, amount: before } = taken.within(period, hold.at)
-    if (window.from < (this.completeFrom ?? 0) * HOUR_MS) {
-      this.counts.unchecked += 1
-      return
+    if (limit === undefined) return true
+    if (period === undefined) {
+      this.faults.add('has a limit and no period', number, requestId)
+      return true
     }
+    const { window, amount: before } = taken.within(period, hold.at)
+    if (window.from < (this.completeFrom ?? 0) * HOUR_MS) return false
     const beyond = before + (readAmount(amount) ?? 0n) - BigInt(limit)
-    if (beyond <= 0n) return
-    const isExcused =
-      excess !== undefined && number - excess.number <= COMMIT_RECORDS && beyond <= excess.amount
-    const list = isExcused ? this.remarks : this.faults
+    if (beyond <= 0n) return true
+    const list = excess.excuses(number, beyond) ? this.remarks : this.faults
     list.add(`was granted ${beyond} nano-dollars above its limit of ${limit}`, number, requestId)
+    return true
   }
 
   #audit(number: number, row: AuditRow, record: LedgerRecord): void {
@@ -172,12 +179,8 @@ export class Examiner {
     const book = this.#keyBook(row.keyId)
     book.spent.set(row.hour, (book.spent.get(row.hour) ?? 0n) + cost)
     book.taken.add(row.hour, cost)
-    if (row.cost > row.held) {
-      const { excess } = book
-      const isRecent = excess !== undefined && number - excess.number <= COMMIT_RECORDS
-      const before = isRecent ? excess.amount : 0n
-      book.excess = { number, amount: before + cost - BigInt(row.held) }
-    }
+    if (row.cost > row.held) book.excess.add(number, cost - BigInt(row.held))
+    this.payers.end(number, row, hold)
     bookTo(this.#accounts(monthOf(row.hour)), entriesOf(record))
   }
 
@@ -254,6 +257,7 @@ export class Examiner {
 
   #note(number: number, note: NoteRecord): void {
     if (note.kind === 'month') return this.#month(number, note)
+    if (note.kind === 'credit') return this.payers.credit(number, note)
     if (note.kind !== 'review') return
     const hold = this.open.get(note.requestId ?? '')
     if (hold !== undefined) hold.isInReview = true
@@ -303,7 +307,7 @@ export class Examiner {
   #keyBook(keyId: string): KeyBook {
     const known = this.keys.get(keyId)
     if (known !== undefined) return known
-    const book = { taken: new Taken(), spent: new Map<number, bigint>(), excess: undefined }
+    const book = { taken: new Taken(), spent: new Map<number, bigint>(), excess: new Excess() }
     this.keys.set(keyId, book)
     return book
   }

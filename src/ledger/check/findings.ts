@@ -29,7 +29,7 @@ export interface Counts {
   /** Without an end, those in review among them. */
   open: number
   inReview: number
-  /** Holds whose period begins before the first record, so that nobody can tell whether they fitted. */
+  /** Holds that follow from something before the first record, so that nobody can tell whether they fitted. */
   unchecked: number
 }
 

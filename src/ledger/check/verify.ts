@@ -44,11 +44,12 @@ export async function verifyBooks(
     await walkArchive(archived, overlap)
   }
   // The store answers for the records that it has.
-  examiner.forgetSpent()
+  examiner.beginStore(head.balances)
   await walkStore(source, head, examiner, options.pageRecords ?? PAGE_RECORDS)
   await overlap.check(source)
   checkEnd(examiner, head)
   checkSpent(examiner, head)
+  examiner.payers.compare(head.balances)
   checkOpen(examiner, head)
   checkAccounts(examiner)
   return findingsOf(examiner, head, after)

@@ -58,7 +58,7 @@ export class ChainWalk {
   }
 }
 
-export function requestIdOf(record: LedgerRecord): string | undefined {
+function requestIdOf(record: LedgerRecord): string | undefined {
   if (record.type === 'hold') return record.hold.requestId
   return record.type === 'audit' ? record.row.requestId : record.note.requestId
 }

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { Clerk } from '../../../test/fakes/books.ts'
+import { Clerk, payerText } from '../../../test/fakes/books.ts'
 import type { HoldRecord } from '../../core/record.ts'
 import { toNanoUsd } from '../../core/money.ts'
 import { createLog } from '../../observe/log.ts'
@@ -25,7 +25,10 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** October and November, with a call from either month into the next; it is December. */
+/**
+ * October and November, with a call from either month into the next; it is December. In October nobody paid yet, but
+ * for what was put into a wallet at its end.
+ */
 async function keepMonths(): Promise<Clerk> {
   const clerk = new Clerk()
   const budget = { limit: 3_000_000, period: 'monthly' } as const
@@ -40,6 +43,9 @@ async function keepMonths(): Promise<Clerk> {
     }
     late = clerk.hold('key_b', 500_000, budget)
     clerk.void(clerk.hold('key_b', 400_000, budget)!, toNanoUsd(77))
+    if (clerk.payer === undefined) clerk.credit('wal_a', 2_000_000)
+    clerk.payer = payerText()
+    clerk.claim = { id: 'c2hhMjU2', fingerprint: 'cHJpbnQ=' }
   }
   clerk.at = Date.UTC(2026, 11, 4)
   clerk.hold('key_a', 100_000, budget)
@@ -118,7 +124,7 @@ describe('an export', () => {
         // Names inside it are spelled otherwise.
         if (fields['details']) continue
         const values = Object.entries(fields).map(([name, value]) =>
-          name === 'terms' || name === 'body' ? String(value) : JSON.stringify(value),
+          ['terms', 'payer', 'body'].includes(name) ? String(value) : JSON.stringify(value),
         )
         const hasher = new Bun.CryptoHasher('sha256')
         expect(hasher.update(`${String(previous)}\n[${values.join(',')}]`).digest('base64')).toBe(

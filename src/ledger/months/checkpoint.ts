@@ -27,6 +27,8 @@ export interface CarriedOperation {
   readonly keyId: string
   readonly hour: number
   readonly amount: number
+  /** The JSON of `PayerTerms`; undefined in records from before there were payers. */
+  readonly payer: string | undefined
 }
 
 const latest = { hour: -1, month: '' }
@@ -78,7 +80,11 @@ export function archiveNote(at: number, note: ArchiveNote): NoteRecord {
     through: through.number,
     hash: through.hash,
     file,
-    open: open.map(({ requestId, keyId, hour, amount }) => [requestId, keyId, hour, amount]),
+    open: open.map(({ requestId, keyId, hour, amount, payer }) =>
+      payer === undefined
+        ? [requestId, keyId, hour, amount]
+        : [requestId, keyId, hour, amount, payer],
+    ),
   }
   return { at, kind: 'archive', requestId: undefined, body: JSON.stringify(body) }
 }
@@ -136,8 +142,10 @@ function readAccounts(value: unknown): Accounts | undefined {
 }
 
 function readCarried(value: unknown): CarriedOperation | undefined {
-  const [requestId, keyId, hour, amount]: readonly unknown[] = Array.isArray(value) ? value : []
+  const fields: readonly unknown[] = Array.isArray(value) ? value : []
+  const [requestId, keyId, hour, amount, payer] = fields
   if (typeof requestId !== 'string' || typeof keyId !== 'string') return undefined
   if (typeof hour !== 'number' || typeof amount !== 'number') return undefined
-  return { requestId, keyId, hour, amount }
+  if (payer !== undefined && typeof payer !== 'string') return undefined
+  return { requestId, keyId, hour, amount, payer }
 }

@@ -34,6 +34,9 @@ const isNumber: Check = (value) => typeof value === 'number'
 const isFlag: Check = (value) => typeof value === 'boolean'
 const isAmount: Check = (value) => Number.isSafeInteger(value)
 
+const isClaim: Check = (value) =>
+  isFields(value) && isText(value['id']) && isText(value['fingerprint'])
+
 function absentOr(check: Check): Check {
   return (value) => value === undefined || check(value)
 }
@@ -58,6 +61,8 @@ const HOLD = formOf<HoldRecord>({
   inputTokens: isNumber,
   maxTokens: isNumber,
   terms: isText,
+  payer: absentOr(isText),
+  claim: absentOr(isClaim),
 })
 
 const AUDIT = formOf<AuditRow>({
@@ -87,6 +92,7 @@ const AUDIT = formOf<AuditRow>({
   heldMs: absentOr(isNumber),
   count: isNumber,
   details: absentOr(isDetails),
+  payer: absentOr(isText),
 })
 
 const NOTE = formOf<NoteRecord>({
@@ -160,21 +166,29 @@ async function hashBefore(source: LedgerRepository, after: number): Promise<stri
 }
 
 function fieldsOf(record: LedgerRecord): Fields {
-  if (record.type === 'hold') return write(HOLD, { ...record.hold })
-  return record.type === 'audit' ? write(AUDIT, { ...record.row }) : write(NOTE, { ...record.note })
+  if (record.type === 'note') return write(NOTE, { ...record.note })
+  if (record.type === 'audit') return write(AUDIT, { ...record.row })
+  const { claim } = record.hold
+  const pair = claim === undefined ? undefined : [claim.id, claim.fingerprint]
+  return write(HOLD, { ...record.hold, claim: pair })
 }
 
-/** What is absent as null. */
+/** Not in records of older versions, whose text must stay what it was. */
+const LATER = ['payer', 'claim']
+
+/** What is absent as null, but for what stands in no text of the chain, either. */
 function write({ fields }: Form<unknown>, values: Fields): Fields {
+  const isOld = LATER.every((name) => values[name] === undefined)
   const line: Record<string, unknown> = {}
-  for (const { name, outside } of fields) line[outside] = toOutside(values[name]) ?? null
+  for (const { name, outside } of fields)
+    if (!isOld || !LATER.includes(name)) line[outside] = toOutside(values[name]) ?? null
   return line
 }
 
 function toRecord(line: Fields): LedgerRecord | undefined {
   const { type } = line
   if (type === 'hold') {
-    const hold = read(HOLD, line)
+    const hold = read(HOLD, { ...line, claim: claimOf(line['claim']) })
     return hold === undefined ? undefined : { type, hold }
   }
   if (type === 'audit') {
@@ -183,6 +197,13 @@ function toRecord(line: Fields): LedgerRecord | undefined {
   }
   const note = type === 'note' ? read(NOTE, line) : undefined
   return note === undefined ? undefined : { type: 'note', note }
+}
+
+/** A line tells it as the chain does: its two texts, without names. */
+function claimOf(pair: unknown): unknown {
+  if (!Array.isArray(pair) || pair.length !== 2) return pair
+  const [id, fingerprint]: readonly unknown[] = pair
+  return { id, fingerprint }
 }
 
 function read<Kind>(form: Form<Kind>, line: Fields): Kind | undefined {

@@ -189,7 +189,8 @@ describe('the audit of a million calls', () => {
       .query<{ readonly detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
       .map(({ detail }) => detail)
-    expect(plan.filter((step) => /^SCAN|B-TREE|AUTOMATIC/.test(step))).toEqual([])
+    // A list that is part of the question is gone through whole, and is no table.
+    expect(plan.filter((step) => /^SCAN (?!json_each)|B-TREE|AUTOMATIC/.test(step))).toEqual([])
     // The newest row is the end of the table, for which SQLite names no range.
     const steps = plan.filter((step) => /^SEARCH (audit|run)/.test(step) && sql !== NEWEST)
     for (const step of steps) expect(step).toMatch(/\((key=\?|account=\?|rowid[<>=]\?)/)
@@ -240,8 +241,8 @@ describe('the audit of a million calls', () => {
       )
       .all()
     const spent = new Map<string, number>()
-    for (const { keyId, hour, amount } of ledger.spent) {
-      const name = `${keyId} ${Math.floor(hour / 24)}`
+    for (const { ownerId, hour, amount } of ledger.spent) {
+      const name = `${ownerId} ${Math.floor(hour / 24)}`
       spent.set(name, (spent.get(name) ?? 0) + amount)
     }
     expect(spent).toEqual(new Map(days.map(({ key, day, cost }) => [`${key} ${day}`, cost])))

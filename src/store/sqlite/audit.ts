@@ -126,6 +126,7 @@ function toParameters(accountId: string, filter: AuditFilter, start: Start): Par
   return {
     ':account': accountId,
     ':key': filter.keyId ?? null,
+    ':projects': filter.projectIds === undefined ? null : JSON.stringify(filter.projectIds),
     ':model': filter.model ?? null,
     ':supplier': filter.supplier ?? null,
     ':region': filter.region ?? null,

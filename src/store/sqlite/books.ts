@@ -1,9 +1,11 @@
 // Records into the database, inside the transaction of a group: their places in the chain, the sums that
 // follow from them, and the marks that keep the next start short. This runs on every call.
 import type { Database } from 'bun:sqlite'
+import type { AuditRow } from '../../core/audit.ts'
 import { link, textOf } from '../chain.ts'
-import type { Item, Operations } from '../operations.ts'
+import type { Item, Operation, Operations } from '../operations.ts'
 import type { ChainPlace } from '../store.ts'
+import { createBalances } from './balances.ts'
 import { createInserts } from './inserts.ts'
 import { MARK_RECORDS, writeRecovery } from './marks.ts'
 import { createNames } from './names.ts'
@@ -32,11 +34,17 @@ export function createBooks(database: Database, recovered: Recovered): Books {
   const names = createNames(database)
   const inserts = createInserts(database, names)
   const sums = createSums(database, names)
+  const balances = createBalances(database)
   const runs = createRuns(database)
   let { at } = recovered
 
   const mark = (head: ChainPlace): void =>
     writeRecovery(database, { ...head, at, open: operations.numbers() })
+
+  const book = (row: AuditRow, { hold }: Operation): void => {
+    sums.book(row, hold.hour)
+    balances.charge(row)
+  }
 
   return {
     write(items, head) {
@@ -48,13 +56,17 @@ export function createBooks(database: Database, recovered: Recovered): Books {
         inserts.insert(item, number, hash)
         runs.follow(number)
         // The books have a time of their own, and every note tells it, too.
-        if (record.type === 'note') at = Math.max(at, record.note.at)
+        if (record.type === 'note') {
+          at = Math.max(at, record.note.at)
+          balances.follow(record.note)
+        }
         if (operation === undefined) continue
-        if (record.type === 'audit') sums.book(record.row, operation.hold.hour)
+        if (record.type === 'audit') book(record.row, operation)
         else operation.number = number
         at = Math.max(at, operation.hold.at)
       }
       sums.flush()
+      balances.flush()
       const place = { number, hash }
       if (Math.floor(number / MARK_RECORDS) > Math.floor(head.number / MARK_RECORDS)) mark(place)
       return place
@@ -63,6 +75,7 @@ export function createBooks(database: Database, recovered: Recovered): Books {
     forget() {
       names.forget()
       sums.forget()
+      balances.forget()
     },
   }
 }

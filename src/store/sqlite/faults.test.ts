@@ -19,6 +19,7 @@ import {
   asRecord,
   endOf,
   NOW,
+  payerText,
   sampleCall,
   sampleHold,
   sampleRow,
@@ -28,12 +29,11 @@ import { toNanoUsd } from '../../core/money.ts'
 import type { LedgerRecord } from '../../core/record.ts'
 import { link, textOf } from '../chain.ts'
 import type { ChainPlace, LedgerRepository, Store } from '../store.ts'
-import { appendFailed } from './failure.ts'
 import { inspectLedger } from './inspect.ts'
 import { migrate } from './migrate.ts'
 import { openSqliteStore } from './open.ts'
 import { recover } from './recover.ts'
-import { createWriter, type Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 const clock = createFakeClock(NOW)
 
@@ -232,7 +232,7 @@ describe('books that were changed', () => {
       'a row more',
       `INSERT INTO audit SELECT 2000, at, request_id, account, project_id, key, endpoint, model, supplier,
         region, input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code, stream,
-        attempts, state, evidence, held, hour, overrun, held_ms, count, details, NULL, hash
+        attempts, state, evidence, held, hour, overrun, held_ms, count, details, NULL, hash, NULL
        FROM audit WHERE sequence = 4`,
       '9 is missing',
     ],
@@ -401,7 +401,7 @@ describe('a database that refuses', () => {
     database.run('PRAGMA journal_mode = WAL')
     database.run('PRAGMA busy_timeout = 50')
     migrate(database)
-    writer = createWriter(database, recover(database))
+    writer = new Writer(database, recover(database))
   })
   afterEach(() => {
     database.close(true)
@@ -442,25 +442,45 @@ describe('a database that refuses', () => {
     await writer.append([asHold(held)])
     database.run(`CREATE TRIGGER full BEFORE INSERT ON holds WHEN new.amount = 666
       BEGIN SELECT RAISE(ABORT, 'disk on fire'); END`)
+    const payer = payerText('wal_a')
     const refused = [
-      writer.append(sampleCall(3, { keyId: 'key_new' })),
+      writer.append(sampleCall(3, { keyId: 'key_new', payer })),
       writer.append([asRecord(endOf(held, { cost: toNanoUsd(5) }))]),
       writer.append([asHold(sampleHold({ amount: toNanoUsd(666) }))]),
       writer.append([asRecord(sampleRow())]),
     ]
     for (const outcome of await Promise.allSettled(refused)) expect(outcome.status).toBe('rejected')
     await writer.append([asRecord(endOf(held, { cost: toNanoUsd(1) }))])
-    await writer.append(sampleCall(2, { keyId: 'key_new' }))
+    await writer.append(sampleCall(2, { keyId: 'key_new', payer }))
     writer.close()
+    expect(database.query('SELECT wallet_id, charged FROM balances').values()).toEqual([
+      ['wal_a', 2],
+    ])
     const { head, operations } = recover(database)
     expect([head.number, operations.numbers()]).toEqual([4, []])
     const sums = database.query(
-      "SELECT name, amount FROM sums JOIN names ON number = account WHERE name LIKE 'key/%' ORDER BY name",
+      "SELECT name, amount FROM sums JOIN names ON number = account WHERE name NOT LIKE 'supplier/%' ORDER BY name",
     )
     expect(sums.values()).toEqual([
       ['key/key_a', 1],
       ['key/key_new', 2],
+      ['payer/wal_a', 2],
+      ['payments', 2],
     ])
+  })
+
+  it('keeps nothing of a change that fails, and takes its records when they come again', async () => {
+    const open = asHold(sampleHold())
+    const held = sampleHold()
+    await writer.append([asHold(held)])
+    const end = asRecord(endOf(held, { cost: toNanoUsd(5) }))
+    const fail = (): never => {
+      throw new Error('disk on fire')
+    }
+    expect(() => writer.commit([open, end], fail)).toThrow('disk on fire')
+    writer.commit([open, end], () => {})
+    writer.close()
+    expect(recover(database).operations.numbers()).toEqual([2])
   })
 
   it('because its pages are spoilt takes nothing any more, not even when they are whole again', async () => {
@@ -487,7 +507,7 @@ describe('a database that refuses', () => {
     await writer.append([asHold(held), asRecord(endOf(held))])
     const again = `INSERT INTO audit SELECT 9, at, request_id, account, project_id, key, endpoint, model,
       supplier, region, input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code,
-      stream, attempts, state, evidence, held, hour, overrun, held_ms, count, details, hold, hash FROM audit`
+      stream, attempts, state, evidence, held, hour, overrun, held_ms, count, details, hold, hash, payer FROM audit`
     expect(() => database.run(again)).toThrow('UNIQUE constraint failed: audit.hold')
   })
 })
@@ -509,37 +529,6 @@ describe('a key that cannot be stored', () => {
       message: expect.stringContaining('another program has the database locked'),
     })
     other.close(true)
-  })
-})
-
-describe('a failure of the database', () => {
-  const failure = (code: string): Error => Object.assign(new Error('no'), { code })
-
-  it.each([
-    'SQLITE_IOERR_FSYNC',
-    'SQLITE_IOERR_DIR_FSYNC',
-    'SQLITE_CORRUPT',
-    'SQLITE_NOTADB',
-    'SQLITE_CONSTRAINT_UNIQUE',
-    'SQLITE_CONSTRAINT_PRIMARYKEY',
-    'SQLITE_CONSTRAINT_CHECK',
-  ])('after which nothing can be believed says so: %s', (code) => {
-    const problem = appendFailed(failure(code))
-    expect(problem).toMatchObject({ code: 'billing_unavailable', details: { fatal: true } })
-  })
-
-  it.each([
-    'SQLITE_FULL',
-    'SQLITE_BUSY',
-    'SQLITE_READONLY',
-    'SQLITE_IOERR_WRITE',
-    'SQLITE_CONSTRAINT_DATATYPE',
-    'SQLITE_MISMATCH',
-    'SQLITE_CANTOPEN',
-  ])('that passes does not: %s', (code) => {
-    const problem = appendFailed(failure(code))
-    expect(problem).toMatchObject({ code: 'billing_unavailable', cause: { code } })
-    expect(problem.details).toBeUndefined()
   })
 })
 
@@ -587,5 +576,8 @@ describe('books that are inspected', () => {
     await (await open()).close()
     tamper((database) => database.run('UPDATE schema_version SET version = 2'))
     expect(() => inspectLedger(folder)).toThrow('has schema version 2')
+    expect(() => inspectLedger(folder)).toThrow('Start the gateway once with this program')
+    tamper((database) => database.run('UPDATE schema_version SET version = 9999'))
+    expect(() => inspectLedger(folder)).toThrow(/9999 .* Use the newer program that wrote it\.$/)
   })
 })

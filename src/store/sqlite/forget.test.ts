@@ -5,8 +5,17 @@ import { afterEach, beforeEach, expect, it } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asHold, NOW, sampleCall, sampleHold } from '../../../test/contracts/samples.ts'
+import {
+  asHold,
+  asRecord,
+  endOf,
+  NOW,
+  payerText,
+  sampleCall,
+  sampleHold,
+} from '../../../test/contracts/samples.ts'
 import { createFakeClock, type FakeClock } from '../../../test/fakes/clock.ts'
+import { toNanoUsd } from '../../core/money.ts'
 import { link, textOf } from '../chain.ts'
 import type { Store } from '../store.ts'
 import { openSqliteStore } from './open.ts'
@@ -69,7 +78,7 @@ it('keeps what the books still count while the clock is ahead of them', async ()
   clock.jump(-40 * DAY_MS)
   await reopen()
   const { spent } = (await store.load()).ledger
-  expect(spent.map(({ keyId, amount }) => [keyId, Number(amount)])).toEqual([['key_a', 500]])
+  expect(spent.map(({ ownerId, amount }) => [ownerId, Number(amount)])).toEqual([['key_a', 500]])
 })
 
 it('drops names that no record has any more, and no other', async () => {
@@ -84,6 +93,37 @@ it('drops names that no record has any more, and no other', async () => {
   await reopen()
   expect(await readModels()).toEqual(['a-model', 'open/kept'])
   expect((await store.load()).ledger.open[0]?.hold).toStrictEqual(kept)
+})
+
+it('drops payers that no record has any more, and keeps those of the books and of open calls', async () => {
+  const gone = payerText('wal_gone')
+  const ended = payerText('wal_ended')
+  const running = payerText('wal_running')
+  const slow = sampleHold({ payer: ended })
+  await store.append([...sampleCall(5, { payer: gone }), asHold(slow)])
+  const open = sampleHold({ payer: running })
+  await store.append([asHold(open), asRecord(endOf(slow, { cost: toNanoUsd(7) }))])
+  await forgetThrough(3)
+  const left = names()
+  expect(left).not.toContain(gone)
+  // The first is of a row whose hold is gone, too.
+  for (const name of [ended, running, 'payer/wal_gone', 'payer/wal_ended', 'payments'])
+    expect(left).toContain(name)
+  await reopen()
+  const { ledger } = await store.load()
+  expect(ledger.open[0]?.hold).toStrictEqual(open)
+  const [row] = (await store.audit.list('acc_a', { limit: 9, cursor: undefined })).items
+  expect(row?.payer).toBe(ended)
+})
+
+it('adds the calls up before their records go', async () => {
+  await store.append(Array.from({ length: 300 }, () => sampleCall(2)).flat())
+  await forgetThrough(600)
+  const asked = { per: 'total', by: [], equal: {}, limit: 1, cursor: undefined } as const
+  const hour = NOW / 3_600_000
+  const range = { fromHour: hour, toHour: hour + 1 }
+  const { items } = await store.usage.read('acc_a', { ...asked, ...range })
+  expect(items[0]?.figures).toMatchObject({ calls: 300n, cost: 600n })
 })
 
 it('writes a name again that it has dropped', async () => {

@@ -4,18 +4,21 @@ import { hourOf, HOURS_KEPT } from '../../core/hour.ts'
 import type { Database } from 'bun:sqlite'
 import { GatewayError } from '../../core/problem.ts'
 import { SUM_MAX, type ChainPlace } from '../store.ts'
+import { bounded } from './balances.ts'
 import { readBase, writeBase } from './marks.ts'
 import { unavailable, type Reads } from './reads.ts'
 import { HASH, OPEN_IDS } from './records.ts'
 import { latestTime } from './recover.ts'
 import { asRow, isRow, readInteger, readText } from './rows.ts'
 import { createSweep } from './sweep.ts'
+import type { Usage } from './usage.ts'
 import type { Writer } from './writer.ts'
 
 interface ForgetParts {
   readonly database: Database
   readonly writer: Writer
   readonly reads: Pick<Reads, 'query'>
+  readonly usage: Pick<Usage, 'rollUpThrough'>
 }
 
 /** Some milliseconds. */
@@ -43,6 +46,28 @@ const TAKE_AWAY = `
   CROSS JOIN names ON name = 'key/' || key_name
   WHERE sums.hour = gone.hour AND sums.account = names.number`
 
+// What wallets were charged and given by the records that go is a balance from before.
+const CHARGED_HERE = `
+  SELECT names.name ->> '$.wallet' AS wallet, sum(cost) AS amount
+  FROM audit CROSS JOIN names ON names.number = audit.payer
+  WHERE sequence > ?1 AND sequence <= ?2 AND cost > 0 AND hold IS NOT NULL GROUP BY 1`
+
+const MOVE_CHARGES = `
+  UPDATE balances SET
+    charged = max(charged - gone.amount, 0), before = ${bounded('before - gone.amount')}
+  FROM (${CHARGED_HERE}) AS gone WHERE wallet_id = gone.wallet`
+
+const CREDITED_HERE = `
+  SELECT body ->> '$.wallet' AS wallet, sum(body ->> '$.amount') AS amount FROM notes
+  WHERE number > ?1 AND number <= ?2 AND kind = 'credit' GROUP BY 1`
+
+const MOVE_CREDITS = `
+  UPDATE balances SET
+    credited = ${bounded('credited - gone.amount')}, before = ${bounded('before + gone.amount')}
+  FROM (${CREDITED_HERE}) AS gone WHERE wallet_id = gone.wallet`
+
+const MOVES = [NAME_BEFORE, ADD_BEFORE, TAKE_AWAY, MOVE_CHARGES, MOVE_CREDITS]
+
 const DELETES = [
   'DELETE FROM holds WHERE number > ?1 AND number <= ?2',
   'DELETE FROM notes WHERE number > ?1 AND number <= ?2',
@@ -67,7 +92,7 @@ export interface Forgetter {
   close(): void
 }
 
-export function createForgetter({ database, writer, reads }: ForgetParts): Forgetter {
+export function createForgetter({ database, writer, reads, usage }: ForgetParts): Forgetter {
   const sweep = createSweep({ database, writer, reads })
   let isBusy = false
   let closed = false
@@ -75,6 +100,8 @@ export function createForgetter({ database, writer, reads }: ForgetParts): Forge
   const forgetAll = async (through: ChainPlace): Promise<void> => {
     writer.mark()
     check(database, through)
+    // Usage is told of calls for longer than their records are here.
+    await usage.rollUpThrough(through.number)
     let base = readBase(database)
     while (base.number < through.number) {
       if (closed) throw unavailable(new Error('the store is closed'))
@@ -122,8 +149,7 @@ function check(database: Database, { number, hash }: ChainPlace): void {
 
 function forgetStep(database: Database, from: number, to: number): ChainPlace {
   const hash = readText(asRow(database.query(HASH).get(to)), 'hash')
-  for (const sql of [NAME_BEFORE, ADD_BEFORE, TAKE_AWAY, ...DELETES])
-    database.query(sql).run(from, to)
+  for (const sql of [...MOVES, ...DELETES]) database.query(sql).run(from, to)
   const base = { number: to, hash }
   writeBase(database, base)
   return base

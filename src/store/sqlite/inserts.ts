@@ -4,6 +4,7 @@ import type { AuditRow } from '../../core/audit.ts'
 import type { HoldRecord, NoteRecord } from '../../core/record.ts'
 import type { Item } from '../operations.ts'
 import type { Names } from './names.ts'
+import { printClaim } from './rows.ts'
 
 export interface Inserts {
   insert(item: Item, number: number, hash: string): void
@@ -12,16 +13,20 @@ export interface Inserts {
 const INSERT_HOLD = `
   INSERT INTO holds (
     number, at, hour, request_id, account, project, key, endpoint, model, stream, amount,
-    budget_limit, period, input_tokens, max_tokens, terms, hash
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    budget_limit, period, input_tokens, max_tokens, terms, payer, claim, hash
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// A call under an Idempotency-Key: the last guard of one that is made once.
+export const INSERT_CLAIM = `
+  INSERT INTO claims (id, fingerprint, request_id, account_id, at) VALUES (?, ?, ?, ?, ?)`
 
 const INSERT_AUDIT = `
   INSERT INTO audit (
     sequence, at, request_id, account, project_id, key, endpoint, model, supplier, region,
     input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code, stream, attempts,
-    state, evidence, held, hour, overrun, held_ms, count, details, hold, hash
+    state, evidence, held, hour, overrun, held_ms, count, payer, details, hold, hash
   ) VALUES (
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
   )`
 
 const INSERT_NOTE = `
@@ -48,6 +53,7 @@ function createHoldInsert(
   names: Names,
 ): (hold: HoldRecord, number: number, hash: string) => void {
   const holds = database.prepare(INSERT_HOLD)
+  const insertClaim = database.prepare(INSERT_CLAIM)
   return (hold, number, hash) => {
     holds.run(
       number,
@@ -66,8 +72,13 @@ function createHoldInsert(
       hold.inputTokens,
       hold.maxTokens,
       names.numberOf(hold.terms),
+      hold.payer === undefined ? null : names.numberOf(hold.payer),
+      hold.claim === undefined ? null : printClaim(hold.claim),
       hash,
     )
+    if (hold.claim === undefined) return
+    const { id, fingerprint } = hold.claim
+    insertClaim.run(id, fingerprint, hold.requestId, hold.accountId, hold.at)
   }
 }
 
@@ -111,6 +122,7 @@ function createAuditInsert(
       row.overrun,
       orNull(row.heldMs),
       row.count,
+      row.payer === undefined ? null : names.numberOf(row.payer),
       row.details === undefined ? null : JSON.stringify(row.details),
       hold,
       hash,

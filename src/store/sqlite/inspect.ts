@@ -62,8 +62,13 @@ function checkVersion(database: Database): void {
   const row = database.query('SELECT max(version) AS version FROM schema_version').get()
   const version = readInteger(asRow(row), 'version')
   if (version === MIGRATIONS.length) return
+  // One that is older can be brought up to date; one that is newer never goes back.
+  const advice =
+    version > MIGRATIONS.length
+      ? 'Use the newer program that wrote it.'
+      : 'Start the gateway once with this program, or use the one that wrote it.'
   throw new Error(
     `The database ${database.filename} has schema version ${version} and this program reads version ` +
-      `${MIGRATIONS.length}. Start the gateway once with this program, or use the one that wrote it.`,
+      `${MIGRATIONS.length}. ${advice}`,
   )
 }

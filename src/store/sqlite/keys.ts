@@ -2,11 +2,10 @@
 // Worker. Every statement names the account, so that another account's id is simply not found.
 import type { Database } from 'bun:sqlite'
 import type { Clock } from '../../core/clock.ts'
-import { createKeyId } from '../../core/ids.ts'
-import { NO_LIMITS, type KeyRecord, type KeySettings } from '../../core/key.ts'
-import { GatewayError } from '../../core/problem.ts'
-import type { KeyRepository } from '../store.ts'
-import { codeOf, isBusy } from './failure.ts'
+import { createId } from '../../core/ids.ts'
+import { NO_LIMITS, NO_TIES, type KeyRecord, type KeySettings } from '../../core/key.ts'
+import type { Deed, KeyQuery, KeyRepository } from '../store.ts'
+import { persist } from './change.ts'
 import { readLimit, readPlace, toPage } from './page.ts'
 import type { Reads } from './reads.ts'
 import { asRow, toKeyRecord } from './rows.ts'
@@ -22,8 +21,9 @@ export interface KeyParts {
 const INSERT = `
   INSERT INTO keys (
     name, allowed_models, allowed_regions, budget_limit, budget_period, rate_limit_rpm, metadata,
-    expires_at, fits_budget, id, account_id, project_id, kind, hash, created_at, revoked_at
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    expires_at, fits_budget, id, account_id, project_id, team_id, user_id, kind, manages, hash,
+    previous_hash, previous_until, created_at, created_by, revoked_at, last_used_at
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const UPDATE = `
   UPDATE keys SET
@@ -35,16 +35,42 @@ const UPDATE = `
 const REVOKE = `
   UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE account_id = ? AND id = ? RETURNING *`
 
+const ROTATE = `
+  UPDATE keys SET hash = ?, previous_hash = ?, previous_until = ?
+  WHERE account_id = ? AND id = ? RETURNING *`
+
+const TOUCH = 'UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?'
+
 // A root key that is replaced must open the door again, whatever ended the one before.
 const REPLACE_ROOT = `
-  UPDATE keys SET hash = ?, revoked_at = NULL, expires_at = NULL
+  UPDATE keys SET
+    hash = ?, previous_hash = NULL, previous_until = NULL, revoked_at = NULL, expires_at = NULL
   WHERE account_id = ? AND kind = 'root' RETURNING *`
 
 const FIND = 'SELECT * FROM keys WHERE account_id = ? AND id = ?'
 
 const LIST = `
-  SELECT * FROM keys WHERE account_id = ? AND kind = 'managed' AND (created_at, sequence) < (?, ?)
-  ORDER BY created_at DESC, sequence DESC LIMIT ?`
+  SELECT * FROM keys WHERE account_id = :account AND kind = :kind
+  AND (created_at, sequence) < (:at, :sequence)
+  AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects))
+    OR team_id IN (SELECT value FROM json_each(:teams)))
+  AND (:project IS NULL OR project_id = :project)
+  AND (:team IS NULL OR team_id = :team)
+  AND (:user IS NULL OR user_id = :user)
+  AND (:name IS NULL OR instr(lower(name), lower(:name)) > 0)
+  AND NOT EXISTS (
+    SELECT 1 FROM json_each(:labels) AS label
+    WHERE NOT EXISTS (
+      SELECT 1 FROM json_each(keys.metadata) AS own
+      WHERE own.key = label.key AND own.value = label.value
+    )
+  )
+  AND CASE :status
+    WHEN 'active' THEN revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
+    WHEN 'expired' THEN revoked_at IS NULL AND expires_at <= :now
+    WHEN 'revoked' THEN revoked_at IS NOT NULL
+    ELSE true END
+  ORDER BY created_at DESC, sequence DESC LIMIT :limit`
 
 const PAGE = { timeColumn: 'created_at', toItem: toKeyRecord }
 
@@ -55,57 +81,91 @@ export function loadKeys(database: Database): readonly KeyRecord[] {
 
 export function createKeys({ database, writer, reads, clock }: KeyParts): KeyRepository {
   const change = (
+    deed: Deed | undefined,
     sql: string,
     ...parameters: (string | number | null)[]
   ): Promise<KeyRecord | undefined> =>
-    write({ writer, clock }, () => {
+    persist({ database, writer, clock }, deed, () => {
       const [row] = database.query(sql).all(...parameters)
       return row === undefined ? undefined : toKeyRecord(asRow(row))
     })
 
-  const insert = (key: KeyRecord): Promise<void> =>
-    write({ writer, clock }, () => {
-      database.query(INSERT).run(...settingValues(key), ...identityValues(key))
-    })
-
   return {
-    insert,
-    async update(accountId, id, settings) {
-      return change(UPDATE, ...settingValues(settings), accountId, id)
+    insert: (key, deed) =>
+      persist({ database, writer, clock }, deed, () => insertKey(database, key)),
+    async update(accountId, id, settings, deed) {
+      return change(deed, UPDATE, ...settingValues(settings), accountId, id)
     },
-    async revoke(accountId, id, at) {
-      return change(REVOKE, at, accountId, id)
+    async revoke(accountId, id, at, deed) {
+      return change(deed, REVOKE, at, accountId, id)
+    },
+    async rotate(accountId, id, { hash, previous }, deed) {
+      const old = [previous?.hash ?? null, previous?.until ?? null]
+      return change(deed, ROTATE, hash, ...old, accountId, id)
     },
     async replaceRoot(accountId, hash) {
-      const replaced = await change(REPLACE_ROOT, hash, accountId)
+      const replaced = await change(undefined, REPLACE_ROOT, hash, accountId)
       if (replaced !== undefined) return replaced
       const first = createRoot(accountId, hash, clock.now())
-      await insert(first)
+      await persist({ database, writer, clock }, undefined, () => insertKey(database, first))
       return first
+    },
+    async touch(uses) {
+      // Tried once: nobody waits for it, and it comes again.
+      writer.transact(() => {
+        for (const { id, at } of uses) database.query(TOUCH).run(at, id)
+      })
     },
     async find(accountId, id) {
       const [row] = await reads.query(FIND, accountId, id)
       return row === undefined ? undefined : toKeyRecord(row)
     },
-    async list(accountId, page) {
-      const { at, sequence } = readPlace(page)
-      const limit = readLimit(page)
-      return toPage(await reads.query(LIST, accountId, at, sequence, limit + 1), limit, PAGE)
+    async list(accountId, query) {
+      const limit = readLimit(query)
+      return toPage(await reads.query(LIST, listParameters(accountId, query, limit)), limit, PAGE)
     },
   }
 }
 
+function listParameters(
+  accountId: string,
+  query: KeyQuery,
+  limit: number,
+): Readonly<Record<`:${string}`, string | number | null>> {
+  const { at, sequence } = readPlace(query)
+  const { within, status, now } = query
+  return {
+    ':account': accountId,
+    ':kind': query.kind,
+    ':at': at,
+    ':sequence': sequence,
+    ':projects': within === undefined ? null : JSON.stringify(within.projectIds),
+    ':teams': JSON.stringify(within?.teamIds ?? []),
+    ':project': query.projectId ?? null,
+    ':team': query.teamId ?? null,
+    ':user': query.userId ?? null,
+    ':name': query.name ?? null,
+    ':labels': JSON.stringify(query.metadata ?? {}),
+    ':status': status ?? null,
+    ':now': now,
+    ':limit': limit + 1,
+  }
+}
+
+export function insertKey(database: Database, key: KeyRecord): void {
+  database.query(INSERT).run(...settingValues(key), ...identityValues(key))
+}
+
 function createRoot(accountId: string, hash: string, createdAt: number): KeyRecord {
   return {
-    id: createKeyId(),
+    ...NO_TIES,
+    ...NO_LIMITS,
+    id: createId('key'),
     accountId,
-    projectId: undefined,
     kind: 'root',
     hash,
     name: 'root',
-    ...NO_LIMITS,
     createdAt,
-    revokedAt: undefined,
   }
 }
 
@@ -124,44 +184,21 @@ function settingValues(settings: KeySettings): readonly (string | number | null)
 }
 
 function identityValues(key: KeyRecord): readonly (string | number | null)[] {
-  const { id, accountId, projectId, kind, hash, createdAt, revokedAt } = key
-  return [id, accountId, projectId ?? null, kind, hash, createdAt, revokedAt ?? null]
-}
-
-/** A commit waits hardly at all, because calls wait with it; a key may be tried again. */
-const TRIES = 20
-const PAUSE_MS = 50
-
-async function write<Result>(
-  { writer, clock }: Pick<KeyParts, 'writer' | 'clock'>,
-  work: () => Result,
-): Promise<Result> {
-  for (let tries = 1; ; tries += 1)
-    try {
-      return writer.transact(work)
-    } catch (thrown) {
-      if (!isBusy(thrown) || tries === TRIES) throw asProblem(thrown)
-      // oxlint-disable-next-line no-await-in-loop -- a try after another is what it is
-      await new Promise<void>((resolve) => clock.after(PAUSE_MS, { tick: resolve }))
-    }
-}
-
-/** The border to the database: its own words stay in `cause`. */
-function asProblem(cause: unknown): GatewayError {
-  const code = codeOf(cause)
-  if (code === 'SQLITE_CONSTRAINT_UNIQUE')
-    return new GatewayError('conflict', 'There is already a key with this id or secret.', {
-      retryable: false,
-      cause,
-    })
-  if (code.startsWith('SQLITE_CONSTRAINT'))
-    return new GatewayError('internal_error', 'The key does not fit the store.', { cause })
-  return new GatewayError('service_unavailable', unstored(cause), { retryAfter: 1, cause })
-}
-
-function unstored(cause: unknown): string {
-  const why = isBusy(cause)
-    ? 'another program has the database locked, such as a backup or a database tool. Let it end'
-    : 'the database cannot be written. See that its disk has room and its files belong to this user'
-  return `Nothing was changed: ${why}, then send the request again.`
+  const { id, accountId, projectId, teamId, userId, kind, manages, hash, previous } = key
+  return [
+    id,
+    accountId,
+    projectId ?? null,
+    teamId ?? null,
+    userId ?? null,
+    kind,
+    manages ? 1 : 0,
+    hash,
+    previous?.hash ?? null,
+    previous?.until ?? null,
+    key.createdAt,
+    key.createdBy ?? null,
+    key.revokedAt ?? null,
+    key.lastUsedAt ?? null,
+  ]
 }

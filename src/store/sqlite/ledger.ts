@@ -1,6 +1,14 @@
 // The books as they are read: by management through the Worker, and by a command beside a running gateway.
 // Each question is one statement, so that its answer is of one moment.
-import type { Total, ChainPlace, LedgerHead, LedgerRepository, SpentSum } from '../store.ts'
+import { PAYMENTS } from '../payer.ts'
+import type {
+  BalanceSum,
+  Total,
+  ChainPlace,
+  LedgerHead,
+  LedgerRepository,
+  SpentSum,
+} from '../store.ts'
 import { toPlace } from './marks.ts'
 import type { Reads } from './reads.ts'
 import { LAST, OPEN_IDS, RECORDS, toChained } from './records.ts'
@@ -13,10 +21,13 @@ export const HEAD = `
   UNION ALL SELECT 'last', hash, number, NULL FROM (${LAST})
   UNION ALL SELECT 'open', request_id, number, NULL FROM (${OPEN_IDS})`
 
-export const SPENT_HEAD = `
+const SPENT_HEAD = `
   ${HEAD}
   UNION ALL SELECT 'spent', substr(name, 5), hour, amount FROM sums ${NAMES}
-    WHERE name LIKE 'key/%' AND amount > 0`
+    WHERE name LIKE 'key/%' AND amount > 0
+  UNION ALL SELECT 'credited', wallet_id, NULL, credited FROM balances
+  UNION ALL SELECT 'charged', wallet_id, NULL, charged FROM balances
+  UNION ALL SELECT 'before', wallet_id, NULL, before FROM balances`
 
 // In two parts, because a sum of sums may be too large for the database: an error, and not a rounded one.
 export const TOTALS = `
@@ -37,7 +48,7 @@ export function createLedger(reads: Pick<Reads, 'query'>): LedgerReads {
     },
     async spent() {
       const rows = await reads.query(SPENT_HEAD)
-      return { ...toHead(rows), spent: toSums(rows) }
+      return { ...toHead(rows), spent: toSums(rows), balances: toBalances(rows) }
     },
     async records(after, limit) {
       return (await reads.query(RECORDS, after, limit)).map(toChained)
@@ -75,6 +86,24 @@ function toSums(rows: readonly Row[]): readonly SpentSum[] {
     }))
 }
 
+/** Each of the three has a row for every wallet. */
+function toBalances(rows: readonly Row[]): readonly BalanceSum[] {
+  const amountsOf = (type: string): ReadonlyMap<string, bigint> =>
+    new Map(
+      rows
+        .filter((row) => row['type'] === type)
+        .map((row) => [readText(row, 'text'), readSum(row, 'amount')]),
+    )
+  const charged = amountsOf('charged')
+  const before = amountsOf('before')
+  return Array.from(amountsOf('credited'), ([walletId, credited]) => ({
+    walletId,
+    credited,
+    charged: charged.get(walletId) ?? 0n,
+    before: before.get(walletId) ?? 0n,
+  }))
+}
+
 function readPlaceText(row: Row): ChainPlace {
   try {
     const value: unknown = JSON.parse(readText(row, 'text'))
@@ -84,11 +113,12 @@ function readPlaceText(row: Row): ChainPlace {
   }
 }
 
-/** What is owed to a supplier is the other side of all the rest. */
+/** What is owed to suppliers is the other side of what keys pay, and what was paid for calls that of wallets. */
 function toTotal(row: Row): Total {
   const account = readText(row, 'name')
   const amount = (readSum(row, 'high') << 31n) + readSum(row, 'low')
-  return { account, amount: account.startsWith('supplier/') ? -amount : amount }
+  const isCredit = account.startsWith('supplier/') || account === PAYMENTS
+  return { account, amount: isCredit ? -amount : amount }
 }
 
 function readSum(row: Row, column: string): bigint {

@@ -204,4 +204,156 @@ const LEDGER = `
     WHERE name = 'base';
 `
 
-export const MIGRATIONS: readonly string[] = [TENANCY + AUDIT, AUDIT_QUERY, LEDGER]
+// Who belongs to whom, and who pays. No version before could make a project, so the table is made anew, with
+// pairs of ids that keep everything behind the wall of its account.
+const PAYERS = `
+  ALTER TABLE accounts ADD COLUMN ended_at INTEGER;
+
+  CREATE TABLE users (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    email TEXT,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    UNIQUE (account_id, id)
+  ) STRICT;
+
+  CREATE TABLE organisations (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    billing_user_id TEXT,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, billing_user_id) REFERENCES users (account_id, id)
+  ) STRICT;
+
+  DROP TABLE projects;
+  CREATE TABLE projects (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    organisation_id TEXT,
+    delegate_user_id TEXT,
+    pinned_payer TEXT CHECK (pinned_payer IN ('project', 'organisation', 'delegate', 'caller')),
+    metadata TEXT NOT NULL CHECK (json_type(metadata) = 'object'),
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, organisation_id) REFERENCES organisations (account_id, id),
+    FOREIGN KEY (account_id, delegate_user_id) REFERENCES users (account_id, id)
+  ) STRICT;
+
+  CREATE TABLE teams (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    project_ids TEXT NOT NULL CHECK (json_type(project_ids) = 'array'),
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    UNIQUE (account_id, id)
+  ) STRICT;
+
+  CREATE TABLE wallets (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    owner TEXT NOT NULL CHECK (owner IN ('account', 'project', 'user')),
+    owner_id TEXT NOT NULL,
+    credit_line INTEGER CHECK (credit_line >= 0),
+    spending_limit INTEGER CHECK (spending_limit >= 0),
+    spending_period TEXT CHECK (spending_period IN ('daily', 'monthly', 'rolling')),
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER
+  ) STRICT;
+  CREATE UNIQUE INDEX wallets_one_each ON wallets (owner_id) WHERE ended_at IS NULL;
+
+  ALTER TABLE keys ADD COLUMN team_id TEXT REFERENCES teams (id);
+  ALTER TABLE keys ADD COLUMN user_id TEXT REFERENCES users (id);
+  ALTER TABLE keys ADD COLUMN manages INTEGER NOT NULL DEFAULT 0 CHECK (manages IN (0, 1));
+  ALTER TABLE keys ADD COLUMN previous_hash TEXT;
+  ALTER TABLE keys ADD COLUMN previous_until INTEGER;
+  ALTER TABLE keys ADD COLUMN created_by TEXT;
+  ALTER TABLE keys ADD COLUMN last_used_at INTEGER;
+  CREATE UNIQUE INDEX keys_previous ON keys (previous_hash) WHERE previous_hash IS NOT NULL;
+
+  -- Numbers among the names, as all words of a hold: one text serves many calls.
+  ALTER TABLE holds ADD COLUMN payer INTEGER;
+  ALTER TABLE holds ADD COLUMN claim TEXT;
+  ALTER TABLE audit ADD COLUMN payer INTEGER;
+
+  -- What was put into a wallet and charged to it by the records that are here, and what its balance was
+  -- before them.
+  CREATE TABLE balances (
+    wallet_id TEXT PRIMARY KEY,
+    credited INTEGER NOT NULL,
+    charged INTEGER NOT NULL CHECK (charged >= 0),
+    before INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- The statement of a wallet, which stays when the records go to an archive.
+  CREATE TABLE credits (
+    sequence INTEGER PRIMARY KEY,
+    wallet_id TEXT NOT NULL REFERENCES wallets (id),
+    at INTEGER NOT NULL,
+    request_id TEXT NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount <> 0),
+    actor TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    reference TEXT,
+    UNIQUE (wallet_id, reference)
+  ) STRICT;
+  CREATE INDEX credits_by_wallet ON credits (wallet_id);
+
+  CREATE INDEX notes_actions ON notes (number) WHERE kind IN ('action', 'credit');
+
+  CREATE TABLE claims (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    fingerprint TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    -- Sealed with a key that is not in this folder.
+    answer BLOB
+  ) STRICT;
+  CREATE INDEX claims_by_time ON claims (at);
+  -- What the answers of each account take, for a start: to walk the table would be to walk the answers.
+  CREATE INDEX claims_kept ON claims (account_id, length(answer)) WHERE answer IS NOT NULL;
+
+  -- Calls added up by the hour. Words are numbers among the labels, 0 where there is none: names come and go
+  -- with the records, and these stay.
+  CREATE TABLE labels (
+    number INTEGER PRIMARY KEY,
+    label TEXT NOT NULL UNIQUE
+  ) STRICT;
+  CREATE TABLE usage (
+    account INTEGER NOT NULL,
+    hour INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    project INTEGER NOT NULL,
+    payer INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    supplier INTEGER NOT NULL,
+    region INTEGER NOT NULL,
+    code INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    refused INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost INTEGER NOT NULL,
+    overrun INTEGER NOT NULL,
+    PRIMARY KEY (account, hour, key, project, payer, model, supplier, region, code)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO marks VALUES ('usage', '{"number":0}');
+`
+
+export const MIGRATIONS: readonly string[] = [TENANCY + AUDIT, AUDIT_QUERY, LEDGER, PAYERS]

@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { createPing } from '../ping.ts'
 import type { Store } from '../store.ts'
+import { createActions } from './actions.ts'
 import { createAudit } from './audit.ts'
 import type { Recovered } from './books.ts'
+import { createClaims } from './claims.ts'
 import { explain } from './failure.ts'
 import { createForgetter } from './forget.ts'
 import { createKeys, loadKeys } from './keys.ts'
@@ -17,7 +19,10 @@ import { migrate } from './migrate.ts'
 import { createReads, startReader, unavailable } from './reads.ts'
 import { loadBooks, recover } from './recover.ts'
 import { asRow, readText } from './rows.ts'
-import { createWriter } from './writer.ts'
+import { createTenancy, loadTenancy } from './tenancy.ts'
+import { createUsage } from './usage.ts'
+import { createWallets } from './wallets.ts'
+import { Writer } from './writer.ts'
 
 /** What a record that is called durable survives: the death of the process, or of the machine as well. */
 export type Durability = 'process' | 'power'
@@ -99,6 +104,7 @@ function prepareDatabase(
     database.run(`PRAGMA ${pragma}`)
   migrate(database)
   insertFirstAccount(database, clock)
+  insertWallets(database, clock)
 }
 
 function insertFirstAccount(database: Database, clock: Clock): void {
@@ -109,11 +115,22 @@ function insertFirstAccount(database: Database, clock: Clock): void {
   database.run(sql, [clock.now()])
 }
 
+/** With an open end. One that was closed stays so: whoever closed it wanted calls to be refused. */
+function insertWallets(database: Database, clock: Clock): void {
+  const sql = `
+    INSERT INTO wallets (id, account_id, name, owner, owner_id, created_at)
+    SELECT 'wal_' || lower(hex(randomblob(16))), id, 'account', 'account', id, ? FROM accounts
+    WHERE NOT EXISTS (SELECT 1 FROM wallets WHERE owner_id = accounts.id)`
+  database.run(sql, [clock.now()])
+}
+
 function assemble(parts: Parts): Store {
   const { database, clock, recovered } = parts
-  const writer = createWriter(database, recovered)
+  const writer = new Writer(database, recovered)
   const reads = createReads(() => startReader(database.filename))
-  const forgetter = createForgetter({ database, writer, reads })
+  const shared = { database, writer, reads, clock }
+  const usage = createUsage(shared)
+  const forgetter = createForgetter({ ...shared, usage })
   // By the connection that calls depend on: the reader may be far behind, and calls are served all the same.
   const ping = createPing(() => checkAnswers(database), clock)
   let closing: Promise<void> | undefined
@@ -134,6 +151,7 @@ function assemble(parts: Parts): Store {
       try {
         return {
           accountId: readFirstAccount(database),
+          tenancy: loadTenancy(database),
           keys: loadKeys(database),
           ledger: loadBooks(database, clock.now()),
         }
@@ -145,7 +163,12 @@ function assemble(parts: Parts): Store {
     async acquire(_scope, want) {
       return want
     },
-    keys: createKeys({ database, writer, reads, clock }),
+    keys: createKeys(shared),
+    tenancy: createTenancy(shared),
+    wallets: createWallets(shared),
+    claims: createClaims({ ...shared, operations: recovered.operations }),
+    actions: createActions(reads),
+    usage,
     audit: createAudit(reads),
     ledger: { ...createLedger(reads), forget: (through) => forgetter.forget(through) },
     async ping() {

@@ -13,13 +13,14 @@ const OWNERS: Columns = { account_id: nameOf('account'), key_id: nameOf('key') }
 
 const HOLD: Columns = {
   ...plain('hash', 'at', 'hour', 'request_id', 'stream', 'amount', 'budget_limit'),
-  ...plain('input_tokens', 'max_tokens'),
+  ...plain('input_tokens', 'max_tokens', 'claim'),
   ...OWNERS,
   project_id: nameOf('project'),
   endpoint: nameOf('endpoint'),
   model: nameOf('model'),
   period: nameOf('period'),
   terms: nameOf('terms'),
+  payer: nameOf('payer'),
 }
 
 const AUDIT: Columns = {
@@ -28,6 +29,7 @@ const AUDIT: Columns = {
   ...plain('code', 'stream', 'attempts', 'state', 'evidence', 'held', 'hour', 'overrun'),
   ...plain('held_ms', 'count', 'details'),
   ...OWNERS,
+  payer: nameOf('payer'),
 }
 
 const NOTE: Columns = plain('hash', 'at', 'kind', 'request_id', 'body')

@@ -5,7 +5,9 @@ import type { OpenOperation } from '../../core/record.ts'
 import { link, textOf } from '../chain.ts'
 import { Operations, type Operation } from '../operations.ts'
 import type { ChainedRecord, ChainPlace, LedgerState } from '../store.ts'
+import { loadBalances } from './balances.ts'
 import type { Recovered } from './books.ts'
+import { isClaimed } from './change.ts'
 import { readBase, readRecovery } from './marks.ts'
 import { HASH, LATEST, OPEN_HOLDS, placeOf, RECORDS, toChained } from './records.ts'
 import { asRow, findInteger, isRow, readInteger, readText, toHoldRecord, type Row } from './rows.ts'
@@ -22,14 +24,15 @@ export function recover(database: Database): Recovered {
   return {
     head: readToEnd(database, mark),
     at: latestTime(database),
-    operations: new Operations(openOperations(database)),
+    operations: new Operations(openOperations(database), (claim) => isClaimed(database, claim)),
   }
 }
 
 export function loadBooks(database: Database, now: number): LedgerState {
   const at = latestTime(database)
   const open = openOperations(database).map((operation) => withNotes(database, operation))
-  return { at, spent: loadSpent(database, Math.max(at, now)), open }
+  const spent = loadSpent(database, Math.max(at, now))
+  return { at, spent, balances: loadBalances(database), open }
 }
 
 function readToEnd(database: Database, mark: ChainPlace): ChainPlace {

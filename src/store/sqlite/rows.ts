@@ -1,14 +1,19 @@
 // Between rows and records. A row is unknown until a reader here has checked it, so what a damaged or
 // edited database holds is an error with a name and never a wrong amount.
 import type { AuditRow, CallDetails, CallState, Evidence } from '../../core/audit.ts'
-import type { BudgetPeriod, KeyKind, KeyRecord } from '../../core/key.ts'
+import type { Claim } from '../../core/claim.ts'
+import {
+  BUDGET_PERIODS,
+  type KeyKind,
+  type KeyRecord,
+  type PreviousSecret,
+} from '../../core/key.ts'
 import { toNanoUsd, type NanoUsd } from '../../core/money.ts'
 import type { HoldRecord, NoteKind, NoteRecord } from '../../core/record.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
 const KINDS: readonly KeyKind[] = ['root', 'token', 'managed']
-const PERIODS: readonly BudgetPeriod[] = ['daily', 'monthly', 'rolling']
 const STATES: readonly CallState[] = ['settled', 'voided', 'refused']
 const EVIDENCES: readonly Evidence[] = [
   'unsent',
@@ -19,27 +24,47 @@ const EVIDENCES: readonly Evidence[] = [
   'counted',
   'crashed',
 ]
-const NOTES: readonly NoteKind[] = ['attempt', 'progress', 'review', 'month', 'archive', 'resumed']
+const NOTES: readonly NoteKind[] = [
+  'attempt',
+  'progress',
+  'review',
+  'month',
+  'archive',
+  'resumed',
+  'credit',
+  'action',
+]
 
 export function toKeyRecord(row: Row): KeyRecord {
   return {
     id: readText(row, 'id'),
     accountId: readText(row, 'account_id'),
     projectId: findText(row, 'project_id'),
+    teamId: findText(row, 'team_id'),
+    userId: findText(row, 'user_id'),
     kind: readOneOf(row, 'kind', KINDS),
+    manages: readInteger(row, 'manages') === 1,
     hash: readText(row, 'hash'),
+    previous: findPrevious(row),
     name: readText(row, 'name'),
     allowedModels: findTexts(row, 'allowed_models'),
     allowedRegions: findTexts(row, 'allowed_regions'),
     budgetLimit: findAmount(row, 'budget_limit'),
-    budgetPeriod: findOneOf(row, 'budget_period', PERIODS),
+    budgetPeriod: findOneOf(row, 'budget_period', BUDGET_PERIODS),
     fitsBudget: readInteger(row, 'fits_budget') === 1,
     rateLimitRpm: findInteger(row, 'rate_limit_rpm'),
     metadata: readTextRecord(row, 'metadata'),
     expiresAt: findInteger(row, 'expires_at'),
     createdAt: readInteger(row, 'created_at'),
+    createdBy: findText(row, 'created_by'),
     revokedAt: findInteger(row, 'revoked_at'),
+    lastUsedAt: findInteger(row, 'last_used_at'),
   }
+}
+
+function findPrevious(row: Row): PreviousSecret | undefined {
+  const hash = findText(row, 'previous_hash')
+  return hash === undefined ? undefined : { hash, until: readInteger(row, 'previous_until') }
 }
 
 export function toAuditRow(row: Row): AuditRow {
@@ -69,6 +94,7 @@ export function toAuditRow(row: Row): AuditRow {
     overrun: readAmount(row, 'overrun'),
     heldMs: findNumber(row, 'held_ms'),
     count: readInteger(row, 'count'),
+    payer: findText(row, 'payer'),
     details: findDetails(row, 'details'),
   }
 }
@@ -86,11 +112,27 @@ export function toHoldRecord(row: Row): HoldRecord {
     stream: readInteger(row, 'stream') === 1,
     amount: readAmount(row, 'amount'),
     limit: findAmount(row, 'budget_limit'),
-    period: findOneOf(row, 'period', PERIODS),
+    period: findOneOf(row, 'period', BUDGET_PERIODS),
     inputTokens: readInteger(row, 'input_tokens'),
     maxTokens: readInteger(row, 'max_tokens'),
     terms: readText(row, 'terms'),
+    payer: findText(row, 'payer'),
+    claim: findClaim(row, 'claim'),
   }
+}
+
+const CLAIM_SEPARATOR = ' '
+
+/** Two hashes in one column, which most holds leave empty. */
+export function printClaim({ id, fingerprint }: Claim): string {
+  return id + CLAIM_SEPARATOR + fingerprint
+}
+
+function findClaim(row: Row, column: string): Claim | undefined {
+  const [id, fingerprint] = findText(row, column)?.split(CLAIM_SEPARATOR) ?? []
+  if (id === undefined) return undefined
+  if (fingerprint === undefined) throw unexpected(column)
+  return { id, fingerprint }
 }
 
 export function toNoteRecord(row: Row): NoteRecord {
@@ -132,7 +174,7 @@ export function readAmount(row: Row, column: string): NanoUsd {
   return toNanoUsd(readNumber(row, column))
 }
 
-function findAmount(row: Row, column: string): NanoUsd | undefined {
+export function findAmount(row: Row, column: string): NanoUsd | undefined {
   return row[column] === null ? undefined : readAmount(row, column)
 }
 
@@ -151,13 +193,17 @@ export function findText(row: Row, column: string): string | undefined {
   return row[column] === null ? undefined : readText(row, column)
 }
 
-function readOneOf<Word extends string>(row: Row, column: string, words: readonly Word[]): Word {
+export function readOneOf<Word extends string>(
+  row: Row,
+  column: string,
+  words: readonly Word[],
+): Word {
   const found = words.find((word) => word === row[column])
   if (found === undefined) throw unexpected(column)
   return found
 }
 
-function findOneOf<Word extends string>(
+export function findOneOf<Word extends string>(
   row: Row,
   column: string,
   words: readonly Word[],
@@ -179,14 +225,14 @@ function isDetails(value: unknown): value is CallDetails {
   return tries === undefined || (Array.isArray(tries) && tries.every(isRow))
 }
 
-function findTexts(row: Row, column: string): readonly string[] | undefined {
+export function findTexts(row: Row, column: string): readonly string[] | undefined {
   if (row[column] === null) return undefined
   const value: unknown = JSON.parse(readText(row, column))
   if (!Array.isArray(value) || !value.every(isText)) throw unexpected(column)
   return value
 }
 
-function readTextRecord(row: Row, column: string): Readonly<Record<string, string>> {
+export function readTextRecord(row: Row, column: string): Readonly<Record<string, string>> {
   const value: unknown = JSON.parse(readText(row, column))
   if (!isTextRecord(value)) throw unexpected(column)
   return value

@@ -1,5 +1,5 @@
-// What a start must know of what keys have spent. Thousands of keys with seven hundred hours each are millions
-// of sums, so only who counts by the hour is told each hour, and the rest whole days.
+// What a start must know of what keys and wallets have spent. Thousands with seven hundred hours each are
+// millions of sums, so only who counts by the hour is told each hour, and the rest whole days.
 import { hourOf, HOURS_KEPT } from '../../core/hour.ts'
 import type { Database } from 'bun:sqlite'
 import { toNanoUsd } from '../../core/money.ts'
@@ -10,14 +10,17 @@ const DAY_HOURS = 24
 /** Days that are told by the hour, whatever the period, today among them: a day that has not ended is no sum. */
 const EXACT_DAYS = 2
 
-// What a key paid by the records that are here, and by those that are not: both count alike.
+// What a key paid by the records that are here, and by those that are not: both count alike. What a wallet
+// paid is one sum in any case.
 const OWNERS = `
-  SELECT names.number, id, coalesce(budget_period, '') AS period
+  SELECT names.number, id, coalesce(budget_period, spending_period, '') AS period
   FROM (
     SELECT number, substr(name, 5) AS id FROM names WHERE name >= 'key/' AND name < 'key0'
     UNION ALL
     SELECT number, substr(name, 8) FROM names WHERE name >= 'before/' AND name < 'before0'
-  ) AS names LEFT JOIN keys USING (id)`
+    UNION ALL
+    SELECT number, substr(name, 7) FROM names WHERE name >= 'payer/' AND name < 'payer0'
+  ) AS names LEFT JOIN keys USING (id) LEFT JOIN wallets USING (id)`
 
 const NEXT_HOUR = 'SELECT min(hour) AS hour FROM sums WHERE hour >= ?'
 
@@ -27,7 +30,7 @@ const OF_HOUR = `
   WHERE hour = ? AND amount > 0`
 
 interface Owner {
-  readonly keyId: string
+  readonly id: string
   readonly isRolling: boolean
 }
 
@@ -47,7 +50,7 @@ export function loadSpent(database: Database, now: number): readonly SpentHour[]
       const owner = owners.get(readInteger(row, 'account'))
       if (owner === undefined) continue
       const isExact = owner.isRolling || hour >= exactFrom
-      spent.add(owner.keyId, readAmount(row, 'amount'), isExact)
+      spent.add(owner.id, readAmount(row, 'amount'), isExact)
     }
     hour = findInteger(asRow(next.get(hour + 1)), 'hour')
   }
@@ -59,7 +62,7 @@ function readOwners(database: Database): ReadonlyMap<number, Owner> {
   return new Map(
     rows.map((row) => [
       readInteger(row, 'number'),
-      { keyId: readText(row, 'id'), isRolling: row['period'] === 'rolling' },
+      { id: readText(row, 'id'), isRolling: row['period'] === 'rolling' },
     ]),
   )
 }
@@ -77,9 +80,9 @@ class SpentList {
     this.#hour = hour
   }
 
-  add(keyId: string, amount: number, isExact: boolean): void {
+  add(ownerId: string, amount: number, isExact: boolean): void {
     const sums = isExact ? this.#ofHour : this.#ofDay
-    sums.set(keyId, Math.min((sums.get(keyId) ?? 0) + amount, Number.MAX_SAFE_INTEGER))
+    sums.set(ownerId, Math.min((sums.get(ownerId) ?? 0) + amount, Number.MAX_SAFE_INTEGER))
   }
 
   end(): readonly SpentHour[] {
@@ -94,7 +97,8 @@ class SpentList {
   }
 
   #close(sums: Map<string, number>, hour: number): void {
-    for (const [keyId, amount] of sums) this.#list.push({ keyId, hour, amount: toNanoUsd(amount) })
+    for (const [ownerId, amount] of sums)
+      this.#list.push({ ownerId, hour, amount: toNanoUsd(amount) })
     sums.clear()
   }
 }

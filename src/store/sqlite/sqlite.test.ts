@@ -20,6 +20,7 @@ import {
   asRecord,
   NOW,
   sampleCall,
+  sampleDeed,
   sampleKey,
   sampleRow,
 } from '../../../test/contracts/samples.ts'
@@ -232,7 +233,7 @@ describe('the SQLite store', () => {
     const other = openOutsider()
     other.run('BEGIN IMMEDIATE')
     const key = sampleKey(accountId)
-    const inserted = opened.keys.insert(key)
+    const inserted = opened.keys.insert(key, sampleDeed())
     other.run('ROLLBACK')
     await inserted
     expect(await opened.keys.find(accountId, key.id)).toStrictEqual(key)

@@ -1,9 +1,11 @@
 // What was booked on each account in each hour, so that nobody has to add up records: `key/<id>` what a key
 // pays, `supplier/<name>` what is owed to a supplier, `suspense/<name>` what it may have billed for
-// nothing, `overrun` what calls cost beyond their holds, and `before/<id>` what a key paid by records that
-// are no longer in the chain. Rows are added up in memory first: a group writes each account once.
+// nothing, `overrun` what calls cost beyond their holds, `payer/<id>` what a wallet pays and `payments` the other
+// side of that, and `before/<id>` what a key paid by records that are no longer in the chain. Rows are added up
+// in memory first: a group writes each account once.
 import type { Database } from 'bun:sqlite'
 import type { AuditRow } from '../../core/audit.ts'
+import { PAYMENTS, walletOf } from '../payer.ts'
 import { SUM_MAX } from '../store.ts'
 import type { Names } from './names.ts'
 
@@ -24,6 +26,7 @@ export function createSums(database: Database, names: Names): Sums {
   const add = database.prepare(ADD)
   const keys = new Map<string, number>()
   const suppliers = new Map<string, number>()
+  const payers = new Map<string, number>()
   const others = new Map<string, number>()
   /** Of all that is added up at the moment: another hour begins anew. */
   let hour = 0
@@ -37,6 +40,7 @@ export function createSums(database: Database, names: Names): Sums {
   const flush = (): void => {
     write(keys, 'key/')
     write(suppliers, 'supplier/')
+    write(payers, 'payer/')
     write(others, '')
   }
 
@@ -70,12 +74,16 @@ export function createSums(database: Database, names: Names): Sums {
       if (row.cost > 0) {
         post(keys, row.keyId, row.cost)
         post(suppliers, row.supplier ?? '', row.cost)
+        if (row.payer !== undefined) {
+          post(payers, walletOf(row.payer), row.cost)
+          post(others, PAYMENTS, row.cost)
+        }
       }
       if (row.overrun > 0 || row.details !== undefined) bookRest(row)
     },
     flush,
     forget() {
-      for (const accounts of [keys, suppliers, others]) accounts.clear()
+      for (const accounts of [keys, suppliers, payers, others]) accounts.clear()
     },
   }
 }

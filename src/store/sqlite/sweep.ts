@@ -17,9 +17,16 @@ const STEP = 500
 const MOST = 100_000
 
 // Names of accounts, and of those in the books, are not for callers to make up: these stay.
-const STAYING = ['acc_', 'key/', 'before/', 'supplier/', 'suspense/', 'overrun']
+const BOOKS = ['key/', 'before/', 'supplier/', 'suspense/', 'overrun', 'payer/', 'payments']
+const STAYING = ['acc_', ...BOOKS]
 
-const OF_HOLDS = ['account', 'project', 'key', 'endpoint', 'model', 'period', 'terms']
+const OF_HOLDS = ['account', 'project', 'key', 'endpoint', 'model', 'period', 'terms', 'payer']
+
+// Rows have the payer of their holds, so only those count whose hold is gone: there is an index of holds.
+const PAYERS_ALONE = `
+  SELECT payer FROM audit INDEXED BY audit_by_hold
+  WHERE hold IS NOT NULL AND hold <= (SELECT value ->> '$.number' FROM marks WHERE name = 'base')
+  AND payer IS NOT NULL`
 
 /** The numbers that holds and rows have. Holds are many and of few kinds: they are gone through once. */
 function usedBy(holds: string, audit: string): string {
@@ -28,7 +35,7 @@ function usedBy(holds: string, audit: string): string {
   )
   return `
     WITH kinds AS MATERIALIZED (SELECT DISTINCT ${OF_HOLDS.join(', ')} FROM ${holds})
-    SELECT key AS number FROM ${audit} ${columns.join(' ')}`
+    SELECT key AS number FROM ${audit} ${columns.join(' ')} UNION ${PAYERS_ALONE}`
 }
 
 const USED_SINCE = usedBy('holds WHERE number > ?1', 'audit WHERE sequence > ?1')

@@ -15,7 +15,8 @@ export interface Walk {
 /** Some twenty milliseconds of reading. */
 const LOOK_MAX = 64 * RUN_ROWS
 
-const COLUMNS = 'audit.*, account_names.name AS account_id, key_names.name AS key_id'
+const COLUMNS = `audit.*, account_names.name AS account_id, key_names.name AS key_id,
+  (SELECT name FROM names WHERE names.number = audit.payer) AS payer`
 
 // The order of a cross join is kept, so the names are looked up for rows that are wanted and no others.
 const NAMES = `
@@ -30,6 +31,7 @@ const PERIOD = 'at >= :from AND at < :to'
 const FILTER = `
   ${ACCOUNT} AND ${PERIOD} AND sequence <= :bound
   AND (:key IS NULL OR audit.key = ${KEY_NUMBER})
+  AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
   AND (:model IS NULL OR model = :model)
   AND (:supplier IS NULL OR supplier = :supplier)
   AND (:region IS NULL OR region = :region COLLATE NOCASE)
@@ -92,9 +94,9 @@ export function chooseWalk({ keyId, status, code, requestId }: AuditFilter): Wal
 
 /** Whether every row on the key's own way is wanted, so that a page fills as fast as it can be read. */
 export function isWholeKey(walk: Walk, filter: AuditFilter): boolean {
-  const { model, supplier, region, status, state } = filter
+  const { projectIds, model, supplier, region, status, state } = filter
   return (
     walk === KEY_WALK &&
-    [model, supplier, region, status, state].every((value) => value === undefined)
+    [projectIds, model, supplier, region, status, state].every((value) => value === undefined)
   )
 }

@@ -1,0 +1,125 @@
+// A database that the version before payers wrote, row by row, as it is brought up to date.
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { endOf, NOW, payerText, sampleCall } from '../../../test/contracts/samples.ts'
+import { createFakeClock } from '../../../test/fakes/clock.ts'
+import { toNanoUsd } from '../../core/money.ts'
+import { link, textOf } from '../chain.ts'
+import type { Store } from '../store.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { openSqliteStore } from './open.ts'
+
+const HOUR = NOW / 3_600_000
+
+// A call that ended, one that did not, and a refusal, with the hashes that were made of them then.
+const BEFORE_PAYERS = `
+  INSERT INTO accounts VALUES (1, 'acc_a', 'default', ${NOW}), (2, 'acc_b', 'other', ${NOW});
+  INSERT INTO keys (id, account_id, kind, hash, name, metadata, created_at, fits_budget)
+    VALUES ('key_a', 'acc_a', 'managed', 'hash-a', 'plain', '{}', ${NOW}, 1);
+  INSERT INTO names (number, name) VALUES (1, 'acc_a'), (2, 'key_a'), (3, '/v1/chat/completions'),
+    (4, 'a-model'), (5, '[]'), (6, 'daily'), (7, 'key/key_a'), (8, 'supplier/a-supplier');
+  INSERT INTO holds VALUES
+    (1, ${NOW}, ${HOUR}, 'req_1', 1, NULL, 2, 3, 4, 1, 1000000, NULL, NULL, 12, 4096, 5,
+      'S+oKGrhHsHFjW658/JBQTfRL1svGZdAVmYVNRFKrcro='),
+    (2, ${NOW}, ${HOUR}, 'req_2', 1, NULL, 2, 3, 4, 1, 1000000, 5, 6, 12, 4096, 5,
+      'bQG98RVs9P9YVBNkwyeg7WvxOOxYcN/mtg6YoC7nu7E=');
+  INSERT INTO notes VALUES (3, ${NOW}, 'attempt', 'req_2', '{"supplier":"two"}',
+    'N8Ip0nezENaD4SZ0Azlhn+NpZ0ciD5Vgzg3DzBKPHBc=');
+  INSERT INTO audit (sequence, at, request_id, account, key, endpoint, model, supplier, region,
+    input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code, stream, attempts,
+    state, evidence, held, hour, overrun, held_ms, count, hold, hash) VALUES
+    (4, ${NOW}, 'req_1', 1, 2, '/v1/chat/completions', 'a-model', 'a-supplier', 'EU', 12, 34, 777,
+      1234, 56, 200, NULL, 1, 1, 'settled', 'reported', 1000000, ${HOUR}, 0, 1.5, 1, 1,
+      'kOHABaWBp8pRMu3sX1LzRtM1ZpZQnANVuMhbwO+r9Ls='),
+    (5, ${NOW}, 'req_3', 1, 2, '/v1/chat/completions', 'a-model', 'a-supplier', 'EU', 12, 34, 0,
+      1234, 56, 402, 'budget_exceeded', 1, 1, 'refused', NULL, NULL, NULL, 0, NULL, 1, NULL,
+      'gzsIhexbSWWhidvG4NImB9KNleSz59OnE4lOQwDirsA=');
+  INSERT INTO sums VALUES (${HOUR}, 7, 777), (${HOUR}, 8, 777);`
+
+describe('a database of the version before payers', () => {
+  let folder: string
+  let store: Store
+
+  const open = async (): Promise<void> => {
+    store = await openSqliteStore({ folder, clock: createFakeClock(NOW) })
+  }
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'store-'))
+    const database = new Database(join(folder, 'gateway.db'), { create: true })
+    for (const sql of MIGRATIONS.slice(0, 3)) database.run(sql)
+    database.run('CREATE TABLE schema_version (version INTEGER NOT NULL) STRICT')
+    database.run('INSERT INTO schema_version VALUES (3)')
+    database.run(BEFORE_PAYERS)
+    database.close()
+    await open()
+  })
+  afterEach(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  /** How many records there are, after a proof that they are a chain. */
+  const countChain = async (): Promise<number> => {
+    const records = await store.ledger.records(0, 1000)
+    let hash = ''
+    for (const { record, ...place } of records) {
+      hash = link(hash, textOf(record))
+      expect(place.hash).toBe(hash)
+    }
+    return records.length
+  }
+
+  it('keeps its chain, its open calls and what was spent, and goes on', async () => {
+    expect(await countChain()).toBe(5)
+    const { open: left, spent, balances } = (await store.load()).ledger
+    expect(left).toMatchObject([
+      { hold: { requestId: 'req_2', payer: undefined, claim: undefined }, suppliers: ['two'] },
+    ])
+    expect(spent).toEqual([{ ownerId: 'key_a', hour: HOUR, amount: toNanoUsd(777) }])
+    expect(balances).toEqual([])
+    await store.append([
+      { type: 'audit', row: endOf(left[0]!.hold, { cost: toNanoUsd(3) }) },
+      ...sampleCall(5, { payer: payerText('wal_a') }),
+    ])
+    await store.close()
+    await open()
+    expect(await countChain()).toBe(8)
+    const { ledger } = await store.load()
+    expect(ledger.open).toEqual([])
+    const sums = { credited: 0n, charged: 5n, before: 0n }
+    expect(ledger.balances).toEqual([{ walletId: 'wal_a', ...sums }])
+  })
+
+  it('gets a wallet with an open end for each account, once', async () => {
+    const wallets = async (): Promise<unknown> =>
+      (await store.load()).tenancy.flatMap((entry) =>
+        entry.type === 'wallet' ? [[entry.record.ownerId, entry.record.creditLine]] : [],
+      )
+    const expected = [
+      ['acc_a', undefined],
+      ['acc_b', undefined],
+    ]
+    expect(await wallets()).toEqual(expected)
+    await store.close()
+    await open()
+    expect(await wallets()).toEqual(expected)
+  })
+
+  it('keeps its keys, which belong to nobody in particular', async () => {
+    expect((await store.load()).keys).toMatchObject([
+      { id: 'key_a', projectId: undefined, manages: false, previous: undefined },
+    ])
+  })
+
+  it('lets its records go to an archive', async () => {
+    const { open: left } = (await store.load()).ledger
+    await store.append([{ type: 'audit', row: endOf(left[0]!.hold) }])
+    await store.ledger.forget((await store.ledger.head()).last)
+    expect(await store.ledger.records(0, 10)).toEqual([])
+    expect((await store.load()).ledger.balances).toEqual([])
+  })
+})
