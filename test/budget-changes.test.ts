@@ -5,18 +5,11 @@ import type { Supplier } from '../src/suppliers/supplier.ts'
 import { createFakeClock, type FakeClock } from './fakes/clock.ts'
 import { ask, untilInLine } from './fakes/crowd.ts'
 import { HELLO, startGateway, type Gateway } from './fakes/gateway.ts'
-import {
-  answerWith,
-  createMaximal,
-  pricedAt,
-  readAsked,
-  readKey,
-  TOKEN_COST,
-  toUsd,
-} from './fakes/prices.ts'
+import { answerWith, createMaximal, pricedAt, readAsked, readKey, toUsd } from './fakes/prices.ts'
 import { dataOf, endsOf, expectSoundBooks, readRecords, type Records } from './fakes/records.ts'
+import { openShop, PRICE, TOKENS } from './fakes/shop.ts'
 import { closeStreet, createGate, readText, tidy } from './fakes/street.ts'
-import { chunk, startFakeSupplier, type FakeSupplier, type Script } from './fakes/supplier.ts'
+import { chunk, startFakeSupplier, type Script } from './fakes/supplier.ts'
 
 afterEach(closeStreet)
 
@@ -24,22 +17,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MINUTE_MS = 60_000
 const LONG_TEST_MS = 30_000
-const TOKENS = 100
-/** What every call below costs: its maximum, all of it. */
-const PRICE = TOKENS * TOKEN_COST
 const CALL = { ...HELLO, max_tokens: TOKENS }
-
-interface Shop {
-  readonly gateway: Gateway
-  readonly supplier: FakeSupplier
-}
-
-async function openShop(script: Script, clock?: FakeClock): Promise<Shop> {
-  const supplier = tidy(await startFakeSupplier(script))
-  const suppliers = [pricedAt(supplier.origin)]
-  const options = clock === undefined ? { suppliers } : { suppliers, clock }
-  return { gateway: tidy(await startGateway(options)), supplier }
-}
 
 /** Its first answer begins at once and ends when it is told to; all others come whole. */
 function createSlow() {

@@ -1,7 +1,7 @@
 // Budgets as callers and owners meet them, through the real server: no number of callers, no change of a limit
 // and no clock gets one nano-dollar past a cap, and what is left of it can be spent.
 import { afterEach, describe, expect, it } from 'bun:test'
-import { createFakeClock, type FakeClock } from './fakes/clock.ts'
+import { createFakeClock } from './fakes/clock.ts'
 import { ask, askUntilDecided, errorOf, untilInLine, type Said } from './fakes/crowd.ts'
 import { HELLO, startGateway, type Gateway } from './fakes/gateway.ts'
 import {
@@ -14,28 +14,14 @@ import {
   toUsd,
 } from './fakes/prices.ts'
 import { dataOf, expectSoundBooks, openHolds, readRecords } from './fakes/records.ts'
+import { openShop, PRICE, TOKENS } from './fakes/shop.ts'
 import { closeStreet, createGate, tidy, until } from './fakes/street.ts'
-import { startFakeSupplier, type FakeSupplier, type Script } from './fakes/supplier.ts'
+import { startFakeSupplier, type Script } from './fakes/supplier.ts'
 
 afterEach(closeStreet)
 
 const SECONDS = 1000
 const LONG_TEST_MS = 30_000
-const TOKENS = 100
-/** What every call below costs: its maximum, all of it. */
-const PRICE = TOKENS * TOKEN_COST
-
-interface Shop {
-  readonly gateway: Gateway
-  readonly supplier: FakeSupplier
-}
-
-async function openShop(script: Script, clock?: FakeClock): Promise<Shop> {
-  const supplier = tidy(await startFakeSupplier(script))
-  const suppliers = [pricedAt(supplier.origin)]
-  const options = clock === undefined ? { suppliers } : { suppliers, clock }
-  return { gateway: tidy(await startGateway(options)), supplier }
-}
 
 /** A call that costs `PRICE`, under a name that the supplier sees. */
 function call(name = 'Hello', changes: object = {}): object {

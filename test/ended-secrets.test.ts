@@ -152,6 +152,20 @@ describe('a request whose secret ends before its body does', () => {
   })
 })
 
+describe('a call whose key is changed before its body has come', () => {
+  it('obeys what the key is by then', async () => {
+    const { gateway, suppliers } = await openStreet([good])
+    const root = tenantAt(gateway.url)
+    const { id, key } = await gateway.createKey({ name: 'app' })
+    const half = await Half.send(gateway, key, { path: CHAT, body: HELLO })
+    await untilSeen(root, `/keys/${id}`)
+    const change = { allowed_models: ['another'] }
+    expect((await root.ask('PATCH', `/keys/${id}`, change)).status).toBe(200)
+    expect(await half.finish()).toBe(403)
+    expect(suppliers[0]!.requests).toHaveLength(0)
+  })
+})
+
 describe('a call for a project that leaves its team before the body has come', () => {
   it('is refused', async () => {
     const { gateway, suppliers } = await openStreet([good])

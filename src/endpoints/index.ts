@@ -120,12 +120,13 @@ async function infer(
 async function receive(
   endpoint: InferenceEndpoint,
   exchange: Exchange,
-  key: KeyRecord,
+  caller: KeyRecord,
   house: House,
 ): Promise<Received | Response> {
   const { request, id, at, startedMs } = exchange
   const { path, dialect } = endpoint
   const asked = { model: '', stream: false }
+  let key = caller
   let { projectId } = key
   try {
     const header = readIdempotencyKey(request.headers)
@@ -134,9 +135,10 @@ async function receive(
     house.plant.gate.check(house.plant.limits)
     requireJson(request)
     const body = await readRequestBody(request, house.plant.limits.bodyBytesMax, house.plant.clock)
-    // A body may take its time: nothing may be sent once the end has begun, or for a secret that has ended.
+    // A body may take its time: nothing may be sent once the end has begun, and the key counts as it is now.
     checkPhase(house.state)
-    projectId = house.directory.projectOf(house.keyring.current(key), named)
+    key = house.keyring.current(caller)
+    projectId = house.directory.projectOf(key, named)
     const sessionHeader = singleHeader(request.headers, 'x-session-id')
     const ticket =
       header === undefined

@@ -16,7 +16,7 @@ import { termsOf, type CallTerms } from './terms.ts'
 export async function hold(call: Planned, plant: Plant): Promise<Held> {
   const { clock, gate, ledger, limits } = plant
   const { load } = call.facts
-  // As it is now: its body may have taken its time, and the key may have been changed or revoked.
+  // As it is now: whatever was waited for since, such as an earlier claim, may have seen it changed or revoked.
   const key = plant.keyring.current(call.key)
   const prices = call.attempts.map(({ route }) => priceAt(route.prices, call.at))
   const terms = termsOf(call.attempts, prices)

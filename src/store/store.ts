@@ -271,7 +271,18 @@ export interface ActionQuery extends PageRequest {
   readonly to?: number | undefined
 }
 
-export type UsageDimension = 'key' | 'project' | 'payer' | 'model' | 'supplier' | 'region' | 'code'
+/** In the order in which figures are listed. */
+export const USAGE_DIMENSIONS = [
+  'key',
+  'project',
+  'payer',
+  'model',
+  'supplier',
+  'region',
+  'code',
+] as const
+
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number]
 
 /** Figures of an account from `fromHour` on and before `toHour`, in steps, apart by each dimension. */
 export interface UsageQuery extends PageRequest {

@@ -1,5 +1,5 @@
 // A chat request while it is read: what was found so far and the first thing that is wrong with it.
-import type { Load, Span } from '../../core/load.ts'
+import { NO_LOAD, type Load, type Span } from '../../core/load.ts'
 import { GatewayError, type ProblemCode } from '../../core/problem.ts'
 import type { JsonCursor } from '../../wire/json-cursor.ts'
 import type { Member } from '../../wire/json-splice.ts'
@@ -40,19 +40,7 @@ export function createDraft(cursor: JsonCursor, body: Uint8Array): Draft {
 }
 
 function createLoad(bytes: number): DraftLoad {
-  return {
-    bytes,
-    messages: 0,
-    images: 0,
-    inline: [],
-    audioBytes: 0,
-    maxTokens: undefined,
-    choices: 1,
-    predictedBytes: 0,
-    asksAudio: false,
-    elsewhere: undefined,
-    unbounded: undefined,
-  }
+  return { ...NO_LOAD, bytes, inline: [] }
 }
 
 /** Passes over a value of the wrong kind and remembers that it was wrong. */

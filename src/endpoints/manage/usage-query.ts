@@ -2,7 +2,7 @@
 // told apart by. Whatever is not listed here is refused by name.
 import { HOUR_MS, hourOf } from '../../core/hour.ts'
 import { invalid } from '../../core/problem.ts'
-import type { UsageDimension, UsageQuery } from '../../store/store.ts'
+import { USAGE_DIMENSIONS, type UsageDimension, type UsageQuery } from '../../store/store.ts'
 import { readRegion, readTime } from './audit-query.ts'
 import { readFilters, readPage } from './page.ts'
 
@@ -38,16 +38,7 @@ const STEPS: readonly UsageQuery['per'][] = ['hour', 'day', 'total']
 const FORMATS: readonly UsageRequest['format'][] = ['json', 'csv']
 
 /** In the order of the fields of an entry. */
-const WORDS: readonly UsageWord[] = [
-  'team',
-  'key',
-  'project',
-  'payer',
-  'model',
-  'supplier',
-  'region',
-  'code',
-]
+const WORDS: readonly UsageWord[] = ['team', ...USAGE_DIMENSIONS]
 
 /** The parameters that must fit exactly. */
 const EQUAL: readonly (readonly [parameter: string, dimension: UsageDimension])[] = [

@@ -2,7 +2,7 @@
 // and moves the mark: what is below the mark is in the sums, what is above it is not, whatever happens.
 import type { Database, Statement } from 'bun:sqlite'
 import { HOUR_MS } from '../../core/hour.ts'
-import { SUM_MAX, type UsageDimension } from '../store.ts'
+import { SUM_MAX, USAGE_DIMENSIONS } from '../store.ts'
 import type { Reads } from './reads.ts'
 import { asRow, readInteger, readText, type Row } from './rows.ts'
 import type { Writer } from './writer.ts'
@@ -12,17 +12,6 @@ export interface RollUpParts {
   readonly writer: Pick<Writer, 'transact'>
   readonly reads: Pick<Reads, 'query'>
 }
-
-/** In the order of the table, which is also that of lists. */
-export const DIMENSIONS: readonly UsageDimension[] = [
-  'key',
-  'project',
-  'payer',
-  'model',
-  'supplier',
-  'region',
-  'code',
-]
 
 /** Sums of these may be too large for the database, so they are made in two parts. */
 export const LARGE = ['input_tokens', 'output_tokens', 'cost', 'overrun'] as const
@@ -92,7 +81,7 @@ const GROUPS = `
   )`
 
 const FIGURES = [...SMALL, ...LARGE]
-const COLUMNS = ['account', 'hour', ...DIMENSIONS, ...FIGURES]
+const COLUMNS = ['account', 'hour', ...USAGE_DIMENSIONS, ...FIGURES]
 
 const ADD = `
   INSERT INTO usage (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
@@ -168,7 +157,7 @@ export class RollUp {
       this.#add.run(
         this.#labels.numberOf(readText(group, 'account')),
         readInteger(group, 'hour'),
-        ...DIMENSIONS.map((name) => this.#labels.numberOf(readText(group, name))),
+        ...USAGE_DIMENSIONS.map((name) => this.#labels.numberOf(readText(group, name))),
         ...SMALL.map((name) => toSum(readBigInt(group, name))),
         ...LARGE.map((name) => toSum(readParts(group, name))),
       )

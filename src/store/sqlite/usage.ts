@@ -1,18 +1,18 @@
 // What was used, by the hour: the sums, and the rows that are not in them yet, in one statement. So figures are
 // exact to the last record, and a question reads the hours that it is about and not every call in them.
 import { GatewayError } from '../../core/problem.ts'
-import type {
-  Page,
-  UsageDimension,
-  UsageFigures,
-  UsageQuery,
-  UsageRepository,
-  UsageRow,
+import {
+  USAGE_DIMENSIONS,
+  type Page,
+  type UsageDimension,
+  type UsageFigures,
+  type UsageQuery,
+  type UsageRepository,
+  type UsageRow,
 } from '../store.ts'
 import { decodeCursor, encodeCursor, readLimit } from './page.ts'
 import type { Reads } from './reads.ts'
 import {
-  DIMENSIONS,
   LARGE,
   nameOf,
   readBigInt,
@@ -74,7 +74,7 @@ async function readPage(
   query: UsageQuery,
 ): Promise<Page<UsageRow>> {
   const limit = readLimit(query)
-  const by = DIMENSIONS.filter((name) => query.by.includes(name))
+  const by = USAGE_DIMENSIONS.filter((name) => query.by.includes(name))
   const start = readStart(query, by)
   const sql = statementOf(query, by)
   const parameters = { ...filterParameters(accountId, query), ...startParameters(start, by) }
@@ -145,7 +145,7 @@ function liveFilter({ projectIds, equal }: Asked): string {
 const PROJECTS = 'SELECT value FROM json_each(:projects)'
 
 function given(equal: UsageQuery['equal']): Dimensions {
-  return DIMENSIONS.filter((name) => equal[name] !== undefined)
+  return USAGE_DIMENSIONS.filter((name) => equal[name] !== undefined)
 }
 
 /** Regions are asked for in any case, as in the audit. */
