@@ -12,6 +12,7 @@ import type { Settings } from './config/environment.ts'
 import type { Config } from './config/schema.ts'
 import { Chain } from './core/chain.ts'
 import { createSystemClock, type Clock } from './core/clock.ts'
+import { Places } from './core/places.ts'
 import { createSecret, hashSecret, ROOT_PREFIX } from './core/ids.ts'
 import { openaiChat } from './dialects/openai-chat/index.ts'
 import { Drain, type DrainTimes } from './drain.ts'
@@ -25,7 +26,6 @@ import { Months } from './ledger/months/month.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { Trouble } from './observe/trouble.ts'
 import type { Limits, Plant } from './pipeline/call.ts'
-import { Drains } from './pipeline/drains.ts'
 import { Gate } from './pipeline/gate.ts'
 import { Reload } from './reload.ts'
 import { RollUps } from './roll-ups.ts'
@@ -34,7 +34,11 @@ import { writeRunFile } from './store/sqlite/lock.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
 import type { Store, StoreState } from './store/store.ts'
 import { startDemoSuppliers, type DemoSuppliers } from './suppliers/demo/index.ts'
-import { Uses } from './suppliers/routes.ts'
+import { Lanes } from './routing/lane.ts'
+import { Retries } from './routing/retries.ts'
+import { Uses } from './routing/routes.ts'
+import { Sessions } from './routing/sessions.ts'
+import { Watch } from './routing/watch.ts'
 import type { Supplier } from './suppliers/supplier.ts'
 
 export interface AppOptions {
@@ -42,6 +46,8 @@ export interface AppOptions {
   readonly clock?: Clock
   readonly log?: Log
   readonly limits?: Partial<Limits>
+  /** Chance, where it has a say; from 0 inclusive to 1 exclusive. */
+  readonly draw?: () => number
   /** Suppliers beside those of the configuration. With any at all the demo stays off. */
   readonly suppliers?: readonly Supplier[]
   /** What happens when the books are in an impossible state. Without it the process ends at once. */
@@ -49,6 +55,11 @@ export interface AppOptions {
   /** Reads the configuration again for a reload; without it there is nothing to read. */
   readonly readSettings?: () => Promise<Settings>
 }
+
+/** Answers that are read to their end for callers who have gone. */
+const DRAINS_MAX = 128
+/** Questions what a call would meet: each may be as long as a call. */
+const QUESTIONS_MAX = 8
 
 /** The exit status of a process whose books are wrong: an internal error, by the list of sysexits.h. */
 const FAULT_STATUS = 70
@@ -130,7 +141,9 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   await plant.claims.open()
   const uses = new KeyUses({ keyring: plant.keyring, keys: store.keys, clock })
   const rollUps = new RollUps(store.usage, plant.log)
-  const closing = [months, uses, rollUps].map((ticker) => clock.everySecond(ticker))
+  const { lanes } = parts
+  const watch = new Watch({ routes: () => house.plant.routes, lanes, clock, log: plant.log })
+  const closing = [months, uses, rollUps, watch].map((ticker) => clock.everySecond(ticker))
   house.state.phase = 'ready'
   writeRunFile(settings.dataFolder, { pid: process.pid, address: listener.url })
   if (options.readSettings !== undefined) reload.watch(settings.watched)
@@ -158,6 +171,7 @@ function partsOf(
     settings,
     now: () => clock.elapsed(),
     uses: new Uses(),
+    lanes: new Lanes(),
     suppliers,
     limits,
     demo() {
@@ -168,12 +182,12 @@ function partsOf(
 }
 
 function createPlant(
-  { log, halt, settings }: AppOptions,
+  { log, halt, settings, draw }: AppOptions,
   snapshot: Snapshot,
   store: Store,
   clock: Clock,
 ): Plant {
-  const { routes, limits, modelsShape, policy } = snapshot
+  const { routes, limits, modelsShape, policy, snapshotId, sessionPolicy } = snapshot
   const heard = log ?? createQuietLog(clock)
   const ledger = new Ledger({ store, clock, policy, log: heard, halt: halt ?? stopProcess(heard) })
   const directory = new Directory()
@@ -184,12 +198,17 @@ function createPlant(
     limits,
     modelsShape,
     policy,
+    snapshotId,
+    sessions: new Sessions(sessionPolicy),
+    retries: new Retries(),
+    draw: draw ?? Math.random,
     keyring: new Keyring([], clock, directory),
     directory,
     ledger,
     claims: createClaims(settings, snapshot, { store, ledger, clock, log: heard }),
     counter: createCounter({ clock }),
-    drains: new Drains(),
+    drains: new Places(DRAINS_MAX),
+    questions: new Places(QUESTIONS_MAX),
     log: heard,
     trouble: new Trouble(heard, clock),
     rates: new Rates(),

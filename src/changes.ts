@@ -1,12 +1,12 @@
 // What a new configuration changes, and what somebody would miss: models and regions that go while keys
 // name them or calls have lately used them.
 import type { Config } from './config/schema.ts'
-import { hashSecret } from './core/ids.ts'
 import type { KeyRecord } from './core/key.ts'
 import type { ConfigChanges } from './endpoints/endpoint.ts'
 import type { Snapshot } from './snapshot.ts'
 import { DEMO_REGIONS } from './suppliers/demo/models.ts'
-import type { Candidate } from './suppliers/routes.ts'
+import type { Route } from './routing/routes.ts'
+import { describeSupplier } from './suppliers/describe.ts'
 import type { Supplier } from './suppliers/supplier.ts'
 
 /** How long after its last call a model still counts as used. */
@@ -68,20 +68,33 @@ function describeSuppliers({ suppliers }: Snapshot): readonly (readonly [string,
   return [...texts]
 }
 
-function describeSupplier({ credential, services, models, ...others }: Supplier): string {
-  const secret = credential === undefined ? '' : hashSecret(credential.reveal())
-  const paths = services.map(({ dialect, path }) => [dialect.id, path])
-  return JSON.stringify([others, secret, paths, [...models]])
-}
-
 function findSettings(
   { config: before }: Snapshot,
   { config: after }: Snapshot,
 ): readonly string[] {
-  const sections = ['limits', 'ledger', 'idempotency', 'defaults', 'models_shape'] as const
-  const print = (config: Config, name: (typeof sections)[number]): string =>
-    JSON.stringify(name === 'ledger' ? { ...config.ledger, durability: undefined } : config[name])
+  const sections = [
+    'routing',
+    'models',
+    'aliases',
+    'regions',
+    'limits',
+    'ledger',
+    'idempotency',
+    'defaults',
+    'models_shape',
+  ] as const
+  const print = (config: Config, name: (typeof sections)[number]): string => {
+    if (name === 'ledger') return JSON.stringify({ ...config.ledger, durability: undefined })
+    return JSON.stringify(name === 'models' ? wishesOf(config) : config[name])
+  }
   return sections.filter((name) => print(before, name) !== print(after, name))
+}
+
+/** What is said of models and of no supplier: all else shows in the suppliers that serve them. */
+function wishesOf({ models }: Config): object {
+  return Object.entries(models).flatMap(([id, { policy, fallbacks }]) =>
+    policy === undefined && fallbacks === undefined ? [] : [[id, policy, fallbacks]],
+  )
 }
 
 function findRestarts(started: Config, { config: after }: Snapshot): readonly string[] {
@@ -145,8 +158,8 @@ function findNames({ before, after, keys }: Change): readonly string[] {
 /** Keys that are locked to places in which nothing, or not the model that they name, is left. */
 function findRegions({ before, after, keys }: Change): readonly string[] {
   const real = before.suppliers.filter(({ id }) => !Object.hasOwn(DEMO_REGIONS, id))
-  const old = new Set(real.map(({ region }) => region))
-  const left = new Set(after.suppliers.map(({ region }) => region))
+  const old = placesOf(real, before)
+  const left = placesOf(after.suppliers, after)
   const drops = new Map<string, KeyRecord[]>()
   const note = (text: string, key: KeyRecord): void =>
     void drops.set(text, [...(drops.get(text) ?? []), key])
@@ -163,9 +176,14 @@ function findRegions({ before, after, keys }: Change): readonly string[] {
   return [...drops].map(([text, locked]) => `${text}, and that is where ${who(locked)} may call.`)
 }
 
+/** Where suppliers run, and all that this lies in by the regions of the same configuration. */
+function placesOf(suppliers: readonly Supplier[], { routes }: Snapshot): ReadonlySet<string> {
+  return new Set(suppliers.flatMap(({ region }) => [...routes.regions.placesOf(region)]))
+}
+
 /** By anyone but the demo, which makes room for the first real supplier. */
 function isServed({ routes }: Snapshot, name: string): boolean {
-  const candidates = routes.find(name) ?? []
+  const candidates = routes.find(name)?.candidates ?? []
   return candidates.some(({ supplier }) => !Object.hasOwn(DEMO_REGIONS, supplier.id))
 }
 
@@ -180,15 +198,17 @@ function hasLeft(
 }
 
 function isServedIn({ routes }: Snapshot, name: string, regions: readonly string[]): boolean {
-  const candidates = routes.find(name) ?? []
-  return candidates.some(({ supplier }) => regions.includes(supplier.region))
+  const candidates = routes.find(name)?.candidates ?? []
+  return candidates.some(
+    (candidate) => candidate.rank === 0 && regions.some((region) => candidate.regions.has(region)),
+  )
 }
 
 /** What calls have lately used and nobody serves any more. */
 function findUsed({ before, after, now }: Change): readonly string[] {
   return before.routes.models.flatMap(({ id }) => {
     if (!isServed(before, id) || after.routes.find(id) !== undefined) return []
-    const at = lastUse(before.routes.find(id) ?? [])
+    const at = lastUse(before.routes.find(id))
     if (now - at >= LATELY_MS) return []
     const minutes = Math.floor((now - at) / 60_000)
     const ago = minutes === 0 ? 'less than a minute' : `${minutes} min`
@@ -196,9 +216,11 @@ function findUsed({ before, after, now }: Change): readonly string[] {
   })
 }
 
-function lastUse(candidates: readonly Candidate[]): number {
-  const uses = candidates.flatMap(({ attempts }) => attempts.map(({ use }) => use.at))
-  return Math.max(0, ...uses)
+/** Of another name when it was asked for itself; of a model by whatever name, but not for what it stood in for. */
+function lastUse(route: Route | undefined): number {
+  if (route?.aliasUse !== undefined) return route.aliasUse.at
+  const own = route?.candidates.filter(({ rank }) => rank === 0) ?? []
+  return Math.max(0, ...own.flatMap(({ attempts }) => attempts.map(({ use }) => use.at)))
 }
 
 function who([first, ...others]: readonly KeyRecord[]): string {

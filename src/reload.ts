@@ -82,12 +82,14 @@ export class Reload implements Ticker {
     }
     const changes = compareSnapshots(this.#snapshot, after, this.#started)
     const drops = this.#findDrops(after)
-    if (drops.length > 0 && !allowDrop) return this.#refuse([...drops, HOW_TO_DROP])
+    if (drops.length > 0 && !allowDrop) return this.#refuse(drops, HOW_TO_DROP)
     this.#snapshot = after
-    const { routes, limits, modelsShape, policy, claimPolicy } = after
-    this.#house.plant = { ...this.#house.plant, routes, limits, modelsShape, policy }
+    const { routes, limits, modelsShape, policy, snapshotId } = after
+    const taken = { routes, limits, modelsShape, policy, snapshotId }
+    this.#house.plant = { ...this.#house.plant, ...taken }
     this.#house.plant.ledger.policy = policy
-    this.#house.plant.claims.policy = claimPolicy
+    this.#house.plant.claims.policy = after.claimPolicy
+    this.#house.plant.sessions.policy = after.sessionPolicy
     const text = `the configuration was reloaded: ${printChanges(changes)}`
     this.#house.plant.log.note('info', text, { ...changes })
     for (const drop of drops) this.#house.plant.log.note('warn', drop)
@@ -99,10 +101,11 @@ export class Reload implements Ticker {
     return findDrops(this.#snapshot, after, keyring.keys(), plant.clock.now())
   }
 
-  #refuse(problems: readonly string[]): ReloadOutcome {
+  #refuse(problems: readonly string[], advice?: string): ReloadOutcome {
     const text = 'the configuration was not reloaded; the one before stays in force'
-    this.#house.plant.log.note('error', `${text}:\n${problems.join('\n')}`)
-    return { applied: false, changes: undefined, problems }
+    const lines = advice === undefined ? problems : [...problems, advice]
+    this.#house.plant.log.note('error', `${text}:\n${lines.join('\n')}`)
+    return { applied: false, changes: undefined, problems, advice }
   }
 
   /** The suppliers that are in force, for whoever closes them. */

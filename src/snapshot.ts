@@ -6,6 +6,7 @@ import { overrideCatalogue } from './catalog/merge.ts'
 import type { Settings } from './config/environment.ts'
 import { ConfigFault } from './config/fault.ts'
 import type { Config } from './config/schema.ts'
+import { configureRegions, RegionTree } from './catalog/regions.ts'
 import { hashSecret } from './core/ids.ts'
 import { openaiChat } from './dialects/openai-chat/index.ts'
 import type { LedgerPolicy } from './ledger/policy.ts'
@@ -15,13 +16,21 @@ import { connect } from './suppliers/connect.ts'
 import { discoverSuppliers } from './suppliers/discovered.ts'
 import { kinds } from './suppliers/index.ts'
 import { withTimeouts } from './suppliers/models.ts'
-import { buildRoutes, type Uses } from './suppliers/routes.ts'
+import { findNameFaults, type Serving } from './routing/check.ts'
+import type { Lanes } from './routing/lane.ts'
+import { buildRoutes, type Uses } from './routing/routes.ts'
+import type { SessionPolicy } from './routing/sessions.ts'
+import { describeSupplier } from './suppliers/describe.ts'
 import type { Supplier } from './suppliers/supplier.ts'
 import type { Upstream } from './upstream/client.ts'
 
-export interface Snapshot extends Pick<Plant, 'routes' | 'limits' | 'modelsShape' | 'policy'> {
+export interface Snapshot extends Pick<
+  Plant,
+  'routes' | 'limits' | 'modelsShape' | 'policy' | 'snapshotId'
+> {
   readonly config: Config
   readonly claimPolicy: ClaimPolicy
+  readonly sessionPolicy: SessionPolicy
   readonly suppliers: readonly Supplier[]
   /** Nobody is configured, and the demo answers for want of anyone else. */
   readonly isDemoAlone: boolean
@@ -39,6 +48,7 @@ export interface SnapshotParts {
   /** Milliseconds that never jump. */
   readonly now: () => number
   readonly uses: Uses
+  readonly lanes: Lanes
   /** Asked only when the demo is to be on. */
   readonly demo: () => readonly Supplier[]
 }
@@ -49,6 +59,7 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
   const found = [...parts.suppliers, ...findSuppliers(parts.settings)]
   const isDemo = config.demo ?? found.length === 0
   const suppliers = isDemo ? [...found, ...parts.demo()] : found
+  checkNames(parts.settings, suppliers)
   const limits = { ...limitsOf(config), ...parts.limits }
   const upstreams = new Map<string, Upstream>()
   // Let go of below: a snapshot that kept the one before would keep all there ever were.
@@ -69,7 +80,19 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     isDemoAlone: found.length === 0,
     upstreams,
     limits,
-    routes: buildRoutes({ suppliers, upstreamOf, timeouts: limits, uses: parts.uses }),
+    routes: buildRoutes({
+      suppliers,
+      upstreamOf,
+      timeouts: limits,
+      uses: parts.uses,
+      lanes: parts.lanes,
+      regions: new RegionTree(config.regions),
+      policy: config.routing.policy,
+      wishes: config.models,
+      aliases: config.aliases,
+    }),
+    snapshotId: idOf(config, suppliers),
+    sessionPolicy: sessionPolicyOf(config),
     modelsShape: config.models_shape,
     policy: policyOf(config),
     claimPolicy: claimPolicyOf(config),
@@ -91,7 +114,8 @@ export function findSuppliers(settings: Settings): readonly Supplier[] {
     }
   }
   const models = collect(() => overrideCatalogue(catalogue, config.models), catalogue)
-  const parts = { catalogue: models, dialect: openaiChat }
+  const regions = collect(() => configureRegions(config.regions), new RegionTree())
+  const parts = { catalogue: models, dialect: openaiChat, regions }
   const configured = Object.entries(config.suppliers).flatMap(([id, supplier]) =>
     collect(() => configureSuppliers({ ...config, suppliers: { [id]: supplier } }, parts), []),
   )
@@ -104,7 +128,14 @@ export function findSuppliers(settings: Settings): readonly Supplier[] {
   return [...configured, ...discovered]
 }
 
+/** Throws where a name of the configuration leads to no model of these suppliers. */
+export function checkNames(settings: Settings, suppliers: readonly Serving[]): void {
+  const faults = findNameFaults(settings.config, suppliers)
+  if (faults.length > 0) throw settings.refuse(faults)
+}
+
 const MEBIBYTE = 1_048_576
+const SNAPSHOT_ID_LENGTH = 12
 
 function limitsOf({ limits, defaults: { timeouts } }: Config): Limits {
   return {
@@ -121,6 +152,18 @@ function limitsOf({ limits, defaults: { timeouts } }: Config): Limits {
     inFlightMax: limits.in_flight,
     inFlightKeyMax: limits.in_flight_per_key,
   }
+}
+
+/** The same for whatever decides alike who is asked, at which prices and in which order. */
+function idOf(config: Config, suppliers: readonly Supplier[]): string {
+  const { routing, aliases, regions, models, limits } = config
+  const said = JSON.stringify([routing, aliases, regions, models, limits.attempts])
+  return hashSecret(said + suppliers.map(describeSupplier).join('')).slice(0, SNAPSHOT_ID_LENGTH)
+}
+
+function sessionPolicyOf({ routing }: Config): SessionPolicy {
+  const { session_idle: idle, sessions: max, infer_sessions: infers } = routing
+  return { idleMs: idle * 1000, max, infers }
 }
 
 function policyOf({ ledger }: Config): LedgerPolicy {

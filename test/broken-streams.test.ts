@@ -279,3 +279,84 @@ describe('a stream with fewer choices than were asked for', () => {
     expect(text).not.toContain('"error"')
   })
 })
+
+describe('a supplier whose streams break', () => {
+  const MANY = 5
+  let asked = 0
+
+  /** Begins like no other, so that no session holds it where the one before was. */
+  const askAnew = (street: Street, changes: object): Promise<Response> =>
+    street.gateway.chat({
+      ...HELLO,
+      messages: [{ role: 'user', content: `Hello ${asked++}` }],
+      ...changes,
+    })
+
+  /** Who answers a call that nothing else is known of. */
+  const whoAnswers = async (street: Street): Promise<string | null> => {
+    const response = await askAnew(street, {})
+    await response.text()
+    return response.headers.get('x-svc-supplier')
+  }
+
+  const STREAM = { stream: true, stream_options: { include_usage: true } }
+
+  it('at the very end, when all was told, is left alone like one that breaks sooner', async () => {
+    let gate = createGate()
+    const street = await openStreet([
+      async (_, reply) => {
+        reply.stream().send(BEGUN + STOP + USAGE_CHUNK)
+        await gate.opened
+        reply.reset()
+      },
+      good,
+    ])
+    for (let each = 0; each < MANY; each++) {
+      gate = createGate()
+      const reader = readText(await askAnew(street, STREAM))
+      await reader.until('prompt_tokens')
+      gate.open()
+      expect(await reader.rest()).toContain('"code":"stream_interrupted"')
+    }
+    for (const row of street.gateway.audit())
+      expect(row).toMatchObject({ code: 'stream_interrupted', input_tokens: 11, cost: 5850 })
+    expect(await whoAnswers(street)).toBe('fake-2')
+    expect(street.suppliers[0]!.requests).toHaveLength(MANY)
+  })
+
+  it('by what is too large to read is not, because anybody may be asked for that', async () => {
+    const large: Script = (_, reply) => {
+      const stream = reply.stream()
+      stream.send(BEGUN)
+      stream.send(`data: ${'x'.repeat(5000)}`)
+    }
+    const street = await openStreet([(...told) => (told[2] < MANY ? large : good)(...told), good], {
+      frameBytesMax: 4096,
+    })
+    for (let each = 0; each < MANY; each++)
+      expect(await (await askAnew(street, STREAM)).text()).toContain('provider_response_too_large')
+    expect(await whoAnswers(street)).toBe('fake')
+  })
+
+  it.each<readonly [how: string, events: readonly string[] | undefined]>([
+    ['tells its usage', [...ANSWER, USAGE_CHUNK, DONE]],
+    ['does not tell its usage', [...ANSWER, DONE]],
+    ['comes whole', undefined],
+  ])('now and then is not, where a good answer between %s', async (_, events) => {
+    const street = await openStreet([
+      (request, reply, index) => {
+        if (index % MANY !== MANY - 1) return sendEvents(reply, [BEGUN])
+        return events === undefined ? good(request, reply, index) : sendEvents(reply, events)
+      },
+      good,
+    ])
+    const rounds = 2 * MANY
+    for (let index = 0; index < rounds; index++) {
+      const isGood = index % MANY === MANY - 1
+      const response = await askAnew(street, isGood && events === undefined ? {} : STREAM)
+      expect(response.headers.get('x-svc-supplier')).toBe('fake')
+      expect((await response.text()).includes('stream_interrupted')).toBe(!isGood)
+    }
+    expect(street.suppliers[0]!.requests).toHaveLength(rounds)
+  })
+})

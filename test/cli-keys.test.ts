@@ -1,7 +1,7 @@
 // The commands about keys and tokens, in front of a gateway that is a process of its own.
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test'
 import { join } from 'node:path'
-import { ROOT_KEY } from './fakes/gateway.ts'
+import { ROOT_KEY, startGateway } from './fakes/gateway.ts'
 import { createFolder, startProcess, type Folder, type GatewayProcess } from './fakes/process.ts'
 import { tell as tellAlone, type Told } from './fakes/terminal.ts'
 
@@ -63,6 +63,43 @@ describe('gateway keys', () => {
     expect(JSON.parse(await manage('keys', 'show', id, '--json'))).toMatchObject({
       last_used_at: null,
     })
+  })
+
+  it('create doubts regions that nobody knows, without using the key', async () => {
+    const doubted = await tell(['keys', 'create', '--name', 'typo', '--regions', 'eu-wets-1'])
+    expect(doubted.err.replaceAll(/\s+/g, ' ')).toContain(
+      'No supplier that lists models is in the region EU-WETS-1 here. Did you mean EU-WEST-1?',
+    )
+    const { id } = await make('keys', 'create', '--name', 'typo-2', '--regions', 'eu-wets-1')
+    expect(JSON.parse(await manage('keys', 'show', id, '--json'))).toMatchObject({
+      allowed_regions: ['EU-WETS-1'],
+      last_used_at: null,
+    })
+    for (const region of ['eu', 'JP'])
+      expect((await tell(['keys', 'create', '--name', 'a', '--regions', region, '-q'])).err).toBe(
+        '',
+      )
+  })
+
+  it('create believes in regions that suppliers are in, or that these lie in', async () => {
+    const rack = 'kind: openai-compatible, origin: "https://127.0.0.1/v1", allow_private: true'
+    const config = [
+      'regions: { fra-dc: DE, hall: fra-dc }',
+      `suppliers: { rack: { ${rack}, region: hall, models: { m: { price: free } } } }`,
+    ].join('\n')
+    const own = await startGateway({ config })
+    try {
+      const environment = { GATEWAY_URL: own.url, GATEWAY_KEY: ROOT_KEY }
+      const create = async (region: string): Promise<string> => {
+        const line = ['keys', 'create', '--name', 'a', '--regions', region, '--quiet']
+        return (await tellAlone(line, { environment })).err.replaceAll(/\s+/g, ' ')
+      }
+      expect(await create('hall')).toBe('')
+      expect(await create('fra-dc')).toBe('')
+      expect(await create('halls')).toContain('in the region HALLS here. Did you mean HALL?')
+    } finally {
+      await own.stop()
+    }
   })
 
   it('rotate shows a new secret once and says how long the old one goes on', async () => {

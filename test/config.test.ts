@@ -33,7 +33,9 @@ const KINDS = ['openai', 'azure', 'mistral', 'groq', 'openai-compatible', 'demo'
 
 function check(file: string, bytes: Uint8Array, environment: Environment = ENVIRONMENT): string {
   try {
-    const { warnings } = parseConfig({ file, text: decodeConfig(file, bytes) }, environment, KINDS)
+    const { warnings } = parseConfig({ file, text: decodeConfig(file, bytes) }, environment, {
+      kinds: KINDS,
+    })
     return ['ok', ...warnings.map(printProblem)].join('\n\n')
   } catch (thrown) {
     if (thrown instanceof ConfigurationError) return thrown.message
@@ -52,27 +54,31 @@ describe('the guides', () => {
       word === language ? [text] : [],
     )
 
-  it.each(['README.md', 'docs/suppliers.md', 'docs/models.md', 'docs/configuration.md'])(
-    'show files that a start would take: %s',
-    async (name) => {
-      const files = blocksOf(read(name), 'yaml')
-      expect(files).not.toBeEmpty()
-      using folder = createFolder()
-      const variables = Object.fromEntries(
-        [...files.join('').matchAll(/\$\{(\w+)\}/g)].map(([, variable = '']) => [
-          variable,
-          variable.endsWith('HOST') ? 'gpu' : `svc_${'x'.repeat(40)}`,
-        ]),
-      )
-      for (const [index, text] of files.entries()) {
-        const config = join(folder.path, `${index}.yaml`)
-        writeFileSync(config, text, { mode: 0o600 })
-        const settings = await readSettings({ config, environment: variables, kinds: kindIds })
-        expect(settings.warnings).toEqual([])
-        expect(() => findSuppliers(settings)).not.toThrow()
-      }
-    },
-  )
+  it.each([
+    'README.md',
+    'docs/suppliers.md',
+    'docs/models.md',
+    'docs/configuration.md',
+    'docs/regions.md',
+    'docs/routing.md',
+  ])('show files that a start would take: %s', async (name) => {
+    const files = blocksOf(read(name), 'yaml')
+    expect(files).not.toBeEmpty()
+    using folder = createFolder()
+    const variables = Object.fromEntries(
+      [...files.join('').matchAll(/\$\{(\w+)\}/g)].map(([, variable = '']) => [
+        variable,
+        variable.endsWith('HOST') ? 'gpu' : `svc_${'x'.repeat(40)}`,
+      ]),
+    )
+    for (const [index, text] of files.entries()) {
+      const config = join(folder.path, `${index}.yaml`)
+      writeFileSync(config, text, { mode: 0o600 })
+      const settings = await readSettings({ config, environment: variables, kinds: kindIds })
+      expect(settings.warnings).toEqual([])
+      expect(() => findSuppliers(settings)).not.toThrow()
+    }
+  })
 
   it('show a broken file with exactly what is said about it', () => {
     const blocks = blocksOf(read('docs/configuration.md'), '')
@@ -213,7 +219,7 @@ suppliers:
       const text = `${before}${name}: {}${before.endsWith('{') ? '}}' : ''}\n`
       let problems: readonly ConfigProblem[] = []
       try {
-        parseConfig({ file: 'gateway.yaml', text }, ENVIRONMENT, KINDS)
+        parseConfig({ file: 'gateway.yaml', text }, ENVIRONMENT, { kinds: KINDS })
       } catch (thrown) {
         if (thrown instanceof ConfigurationError) ({ problems } = thrown)
       }

@@ -108,7 +108,7 @@ describe.each([
     expect(again).toEqual({ ...first, isReplayed: true })
     expect(again.text).toContain('"retryable":false')
     expect(again.text).toContain('use a new one')
-    expect(again.text).toContain('The one supplier of this model failed. A supplier may have')
+    expect(again.text).toContain('The supplier that was asked failed. A supplier may have')
     expect(again.text).not.toMatch(/try again|retry it/i)
     expect(suppliers[0]!.requests).toHaveLength(1)
   })

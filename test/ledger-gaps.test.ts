@@ -6,7 +6,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toPicoUsd } from '../src/core/money.ts'
+import type { PriceList } from '../src/core/usage.ts'
 import { createFakeClock, type FakeClock } from './fakes/clock.ts'
+import { untilInLine } from './fakes/crowd.ts'
 import { HELLO, startGateway, supplierAt, type Gateway } from './fakes/gateway.ts'
 import { askOf, boundOf, endOf, keyOf, openRoom, turns } from './fakes/ledger.ts'
 import { answerWith, pricedAt, readAsked, TOKEN_COST, toUsd } from './fakes/prices.ts'
@@ -24,6 +26,7 @@ import {
   createGate,
   good,
   readText,
+  refuse,
   tidy,
   until,
   type ErrorBody,
@@ -258,6 +261,88 @@ describe('a process that dies in a long stream after another supplier has failed
     await until(() => endsOf(readRecords(folder)).length > 0)
     const [end] = endsOf(readRecords(folder)) as [EndLine]
     expect(end.cost).toBe(end.held!)
+  })
+})
+
+describe('a process that dies', () => {
+  const talking: Script = (_, reply) => reply.stream().send(chunk({ content: LONG }))
+  const busy = refuse(429, { message: 'slow' }, { 'retry-after': '60' })
+
+  /** The one call without an end, once another process has resolved it. */
+  const resolve = async (first: Gateway, clock: FakeClock): Promise<EndLine> => {
+    const { gateway, folder } = await startOver(first, clock)
+    const endedBefore = endsOf(readRecords(folder)).length
+    clock.advance(10 * MINUTE_MS)
+    await until(() => endsOf(readRecords(folder)).length > endedBefore)
+    await gateway.drain()
+    await expectSoundBooks(folder)
+    return endsOf(readRecords(folder)).at(-1)!
+  }
+
+  it('after a model has failed is known to have asked what the same supplier has in its place', async () => {
+    const clock = createFakeClock()
+    const fake = tidy(
+      await startFakeSupplier((request, reply, index) =>
+        (index === 0 ? busy : talking)(request, reply, index),
+      ),
+    )
+    const price = ({ input, output }: typeof PRICES): PriceList => [
+      { from: 0, price: { input: toPicoUsd(input), output: toPicoUsd(output) } },
+    ]
+    const models = new Map([
+      ['test-model', { as: 'upstream-model', prices: price(PRICES), ownedBy: 'maker' }],
+      ['spare', { as: 'upstream-spare', prices: price(DEAR), ownedBy: 'maker' }],
+    ])
+    const gateway = tidy(
+      await startGateway({
+        clock,
+        suppliers: [supplierAt(fake.origin, { models })],
+        config: 'models: { test-model: { fallbacks: [spare] } }\n',
+      }),
+    )
+    await readText(await gateway.chat(STREAM)).until(LONG)
+    await until(() => hasNote('attempt')(readRecords(dataOf(gateway))))
+    expect(await resolve(gateway, clock)).toMatchObject({
+      supplier: 'fake',
+      attempts: 2,
+      cost: 10 * INPUT_TOKENS * IN,
+      details: expect.stringContaining('"asked":"test-model"'),
+    })
+  })
+
+  it('is known to have asked the second first, where the first asked for a pause meanwhile', async () => {
+    const clock = createFakeClock()
+    const [reached, gate] = [createGate(), createGate()]
+    const gateway = await openShop(
+      [
+        async (...told) => {
+          reached.open()
+          await gate.opened
+          await busy(...told)
+        },
+        (request, reply, index) => (index === 0 ? good : talking)(request, reply, index),
+      ],
+      clock,
+    )
+    // Enough for one at a time.
+    const key = await gateway.createKey({ name: 'narrow', budget_limit: 0.001, fit: 'off' })
+    const init = { headers: { authorization: `Bearer ${key.key}` } }
+    const first = gateway.chat(STREAM, init)
+    await reached.opened
+    const before = clock.listeners()
+    const second = gateway.chat(STREAM, init)
+    await untilInLine(gateway, clock, before + 1)
+    gate.open()
+    await (await first).text()
+    await readText(await second).until(LONG)
+    const asked = (): number =>
+      readRecords(dataOf(gateway)).notes.filter(({ kind }) => kind === 'attempt').length
+    await until(() => asked() === 2)
+    expect(await resolve(gateway, clock)).toMatchObject({
+      supplier: 'fake-2',
+      attempts: 1,
+      cost: 10 * INPUT_TOKENS * IN,
+    })
   })
 })
 

@@ -196,6 +196,23 @@ describe('a configuration that would take away what is used', () => {
     expect((await gateway.chat(call('two'), { headers })).status).toBe(200)
   })
 
+  it('is told problem by problem, with what to do about them apart', async () => {
+    const { gateway, supplier } = await openScene(good)
+    await gateway.createKey({ name: 'k', allowed_models: ['one', 'two'] })
+    const told = async (...models: readonly string[]): Promise<ErrorBody['error']> => {
+      const text = configOf({ id: 'first', at: supplier, models })
+      return refusalOf(await reload(gateway, text))
+    }
+    const advice = expect.stringContaining('gateway reload --allow-drop')
+    const one = await told('one')
+    expect(one).toMatchObject({ problems: [expect.stringContaining('The model two')], advice })
+    expect(one.message).not.toContain('more problem')
+    expect(one.message).toContain('--allow-drop')
+    const both = await told('three')
+    expect(both).toMatchObject({ problems: [expect.any(String), expect.any(String)], advice })
+    expect(both.message).toContain('There is one more problem. Keep what is used')
+  })
+
   it('is not applied while calls use the model', async () => {
     const { gateway, supplier } = await openScene(good)
     await gateway.chat(call('two'))

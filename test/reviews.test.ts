@@ -259,6 +259,18 @@ describe('calls in review', () => {
     expect(body['terms']).toMatchObject([{ asked: 'yes' }, { asked: 'yes' }])
   })
 
+  it.each<readonly [note: object, asked: readonly string[]]>([
+    [{ supplier: 'other', model: 'test-model', number: 1 }, ['perhaps', 'yes']],
+    [{ supplier: 'other', model: 'test-model', number: 2 }, ['yes', 'yes']],
+    [{ supplier: 'other', model: 'spare', number: 2 }, ['yes', 'perhaps']],
+  ])('tell who is known to have been asked by %j', async (note, asked) => {
+    const { gateway, ids } = await startAfterCrash({
+      more: ([id]) => [asNote('attempt', id, note)],
+    })
+    const { body } = await ask(gateway, `/reviews/${ids[0]}`)
+    expect(body['terms']).toMatchObject(asked.map((each) => ({ asked: each })))
+  })
+
   it('count against their key until they are resolved', async () => {
     const past = await startAfterCrash({ count: 3 })
     const { gateway, ids } = past

@@ -36,6 +36,7 @@ const COMMANDS = {
     ],
   },
   bench: { needs: ['dependencies'], steps: [['bun', 'bench/index.ts']] },
+  'bench:plan': { needs: ['dependencies'], steps: [['bun', 'bench/plan.ts']] },
   docs: { needs: ['dependencies', 'devDependencies'], steps: [['bun', 'tools/docs.ts']] },
   format: { needs: ['dependencies', 'devDependencies'], steps: [['oxfmt', 'oxfmt']] },
 }

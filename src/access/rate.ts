@@ -29,6 +29,14 @@ export class Rates {
     return state
   }
 
+  /** Throws where a call would be refused now. Counts nothing. */
+  check({ id, rateLimitRpm: limit }: KeyRecord, now: number): void {
+    const window = limit === undefined ? undefined : this.#windows.get(id)
+    if (limit === undefined || window === undefined) return
+    const waitMs = window.waitMs(now, limit)
+    if (waitMs > 0) throw tooFast({ limit, ...window.state(now, limit) }, waitMs)
+  }
+
   #open(id: string, now: number): RateWindow {
     if (this.#windows.size >= WINDOWS_KEPT)
       for (const [other, window] of this.#windows)
@@ -47,12 +55,18 @@ class RateWindow {
 
   /** Takes a place and returns 0, or says how long there is none. */
   take(now: number, limit: number): number {
-    this.#expire(now)
-    if (this.#count >= limit) return this.#time(this.#count - limit) + WINDOW_MS - now
+    const waitMs = this.waitMs(now, limit)
+    if (waitMs > 0) return waitMs
     if (this.#count === this.#times.length) this.#grow()
     this.#times[(this.#first + this.#count) % this.#times.length] = now
     this.#count += 1
     return 0
+  }
+
+  /** How long there is no place; 0 where there is one. */
+  waitMs(now: number, limit: number): number {
+    this.#expire(now)
+    return this.#count >= limit ? this.#time(this.#count - limit) + WINDOW_MS - now : 0
   }
 
   state(now: number, limit: number): { readonly remaining: number; readonly resetMs: number } {

@@ -93,6 +93,8 @@ const REFUSED: readonly (readonly [string, unknown])[] = [
   ['allowed_regions', 'EU,US'],
   ['allowed_regions', 'ÉU'],
   ['allowed_regions', 'EU\n'],
+  ['allowed_regions', 'global'],
+  ['allowed_regions', ['EU', 'GLOBAL']],
   ['allowed_regions', 'r'.repeat(65)],
   ['allowed_regions', many(33)],
   ['budget_limit', -1],

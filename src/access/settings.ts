@@ -3,6 +3,7 @@
 import { BUDGET_PERIODS, NO_LIMITS, type BudgetPeriod, type KeySettings } from '../core/key.ts'
 import { readUsd, type NanoUsd } from '../core/money.ts'
 import { GatewayError, invalid, quoteName } from '../core/problem.ts'
+import { foldRegion, isNoPlace } from '../core/region.ts'
 
 export type SettingsBody = Readonly<Record<string, unknown>>
 
@@ -123,12 +124,23 @@ function isModelId(value: unknown): value is string {
 
 function readRegions(value: unknown): readonly string[] {
   const regions: unknown = typeof value === 'string' ? [value] : value
-  if (Array.isArray(regions) && isCountWithin(regions, REGIONS_MAX) && regions.every(isRegion))
-    return [...new Set(regions.map((region) => region.toUpperCase()))]
+  if (Array.isArray(regions) && isCountWithin(regions, REGIONS_MAX) && regions.every(isRegion)) {
+    if (regions.some(isNoPlace)) throw noPlace()
+    return [...new Set(regions.map(foldRegion))]
+  }
   throw invalid(
     'allowed_regions',
     `Send \`allowed_regions\` as a region such as "EU" or a list of 1 to ${REGIONS_MAX} of them, ` +
       'made of letters, digits, `-` and `_`.',
+  )
+}
+
+/** Somebody who writes this wants no lock, and would get one that nothing opens. */
+function noPlace(): GatewayError {
+  return invalid(
+    'allowed_regions',
+    'Send `allowed_regions` as null for every region, or as regions such as "EU": `global` is what suppliers ' +
+      'are that promise no place, and nobody is inside of it.',
   )
 }
 

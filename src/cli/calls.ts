@@ -1,6 +1,7 @@
 // The commands about calls: a list with the filters that the gateway has, and one call whole.
 import type { Desk, Words } from './command.ts'
 import { describeEntry } from './entry.ts'
+import { showRoute } from './explain.ts'
 import { wrongUsage } from './failure.ts'
 import type { FlagName } from './flags.ts'
 import { parseExactly, toRecord, toText, type JsonRecord } from './json.ts'
@@ -61,7 +62,9 @@ export async function showCall(words: Words, desk: Desk): Promise<void> {
   const { value, text } = await live.call('GET', `/v1/manage/calls/${id}`)
   if (typeof toRecord(value)['request_id'] !== 'string') throw somethingElse(live.url)
   if (screen.isMachine) return screen.json(parseExactly(text))
-  screen.sheet(describeEntry(toRecord(value), desk.now()))
+  const { route, explanation, ...entry } = toRecord(value)
+  screen.sheet(describeEntry(entry, desk.now()))
+  showRoute({ route, explanation }, screen)
 }
 
 function readCount(words: Words): number | undefined {

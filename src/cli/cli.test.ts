@@ -184,6 +184,45 @@ describe('models that are searched', () => {
     expect((await tell(['models', '--config', file])).code).toBe(6)
   })
 
+  it('come with their regions, and with all that these lie in', async () => {
+    const file = join(folder.path, 'regions.yaml')
+    const supplier = (id: string, region: string): string =>
+      `  ${id}: { kind: openai-compatible, origin: 'https://${id}.example.com', region: ${region}, models: { m: { price: free } } }\n`
+    const suppliers = supplier('rack', 'fra-dc') + supplier('far', 'US') + supplier('any', 'global')
+    writeFileSync(file, `suppliers:\n${suppliers}regions: { fra-dc: DE }\n`)
+    const { out } = await tell(['models', '--config', file])
+    expect(out).toContain('rack (FRA-DC), far (US), any (global)')
+    const machine = await tell(['models', '--config', file, '--json'])
+    expect(JSON.parse(machine.out)).toMatchObject({
+      data: [{ id: 'm', regions: ['FRA-DC', 'DE', 'EU', 'EEA', 'US'] }],
+    })
+  })
+
+  it('come with their other names, and a name that leads nowhere is a problem of the file', async () => {
+    const names = 'aliases: { quick: demo/chat, first: demo/demo/chat }\n'
+    const file = write('names.yaml', `demo: true\n${names}`)
+    const { out } = await tell(['models', '--config', file])
+    expect(out).toMatch(/^quick .* another name for demo\/chat$/m)
+    expect(out).toMatch(/^first .* another name for demo\/demo\/chat$/m)
+    const machine = await tell(['models', 'quick', '--config', file, '--json'])
+    expect(JSON.parse(machine.out)).toMatchObject({ data: [{ alias_of: 'demo/chat' }] })
+    const broken = write('lost.yaml', 'demo: true\naliases: { quick: demo/chatt }\n')
+    const told = await tell(['config', 'check', broken])
+    expect(told.code).toBe(6)
+    expect(told.err).toContain('aliases.quick  leads to no model that is served (did you mean')
+  })
+
+  it('have suppliers whose regions are doubted where nobody knows them', async () => {
+    const file = write(
+      'strange.yaml',
+      'suppliers:\n  rack: { kind: ollama, region: swedencentrall }\n',
+    )
+    const { code, err } = await tell(['config', 'check', file])
+    expect(code).toBe(0)
+    expect(err).toContain('strange.yaml:2:')
+    expect(err.replaceAll(/\s+/g, ' ')).toContain('(did you mean SWEDENCENTRAL?)')
+  })
+
   it('name as suppliers none that no file could name', async () => {
     const { out } = await tell(['models', '--all', '--json'])
     const { data } = JSON.parse(out) as { data: { suppliers: string[] }[] }

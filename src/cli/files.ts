@@ -3,12 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { CatalogueModel } from '../catalog/model.ts'
+import type { RegionTree } from '../catalog/regions.ts'
 import type {
   ConfigProblem,
   ConfigurationError,
   Environment,
   Settings,
 } from '../config/environment.ts'
+import { foldRegion } from '../core/region.ts'
 import type { PriceList } from '../core/usage.ts'
 import type { Supplier } from '../suppliers/supplier.ts'
 import { CliFailure } from './failure.ts'
@@ -23,7 +25,9 @@ export interface FileOptions {
 export async function readFiles({ config, environment }: FileOptions): Promise<Settings> {
   const { readSettings } = await import('../config/environment.ts')
   const { kindIds } = await import('../suppliers/index.ts')
-  return readSettings({ config, environment, kinds: kindIds })
+  const { KNOWN_REGIONS } = await import('../catalog/regions.ts')
+  const regions = [...KNOWN_REGIONS.keys()]
+  return readSettings({ config, environment, kinds: kindIds, regions })
 }
 
 /** Who would serve what. */
@@ -43,24 +47,29 @@ export interface Offer {
   readonly catalogue: readonly CatalogueModel[]
   /** The demo answers, because nobody else is configured or because the file says so. */
   readonly isDemo: boolean
+  readonly regions: RegionTree
 }
 
 /** Whom a start would ask for what, without starting anything. Throws a `ConfigurationError`. */
 export async function readOffer(options: FileOptions): Promise<Offer> {
   const settings = await readFiles(options)
-  const { findSuppliers } = await import('../snapshot.ts')
+  const { checkNames, findSuppliers } = await import('../snapshot.ts')
   const { catalogue } = await import('../catalog/index.ts')
   const { overrideCatalogue } = await import('../catalog/merge.ts')
+  const { configureRegions } = await import('../catalog/regions.ts')
   const { ConfigFault } = await import('../config/fault.ts')
   try {
     const suppliers = findSuppliers(settings)
     const isDemo = settings.config.demo ?? suppliers.length === 0
+    const offered = isDemo ? [...suppliers, ...(await describeDemo())] : suppliers
+    checkNames(settings, offered)
     return {
       settings,
       suppliers,
-      offered: isDemo ? [...suppliers, ...(await describeDemo())] : suppliers,
+      offered,
       catalogue: overrideCatalogue(catalogue, settings.config.models),
       isDemo,
+      regions: configureRegions(settings.config.regions),
     }
   } catch (thrown) {
     // Found on a floor that knows no lines; the settings do.
@@ -71,6 +80,26 @@ export async function readOffer(options: FileOptions): Promise<Offer> {
 /** What is known of models, without any file. */
 export async function readCatalogue(): Promise<readonly CatalogueModel[]> {
   return (await import('../catalog/index.ts')).catalogue
+}
+
+/** What is known of a region by its name alone. */
+export interface NamedRegion {
+  /** As it is compared. */
+  readonly name: string
+  readonly isKnown: boolean
+  /** Of those that are known, and of `others`, the one that somebody may have meant. */
+  readonly closest: (others: readonly string[]) => string | undefined
+}
+
+export async function findRegion(text: string): Promise<NamedRegion> {
+  const { KNOWN_REGIONS } = await import('../catalog/regions.ts')
+  const { findClosest } = await import('../config/names.ts')
+  const name = foldRegion(text)
+  return {
+    name,
+    isKnown: KNOWN_REGIONS.has(name),
+    closest: (others) => findClosest(name, [...others, ...KNOWN_REGIONS.keys()]),
+  }
 }
 
 /** The kinds of supplier that a file can name. */

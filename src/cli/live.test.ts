@@ -86,4 +86,62 @@ describe('a reload', () => {
     expect(out).not.toContain('Nothing has changed')
     expect(err).toContain(problem)
   })
+
+  it('that was refused tells every problem, and what to do after them', async () => {
+    const problems = ['The model x is no longer served.', 'The model y is no longer served.']
+    const advice = 'Keep what is used, or insist on it.'
+    const error = { code: 'configuration_error', message: 'no', problems, advice }
+    using page = serve((request) =>
+      request.url.endsWith('/health')
+        ? Response.json({ status: 'ok' }, { headers: { 'x-request-id': 'req_1' } })
+        : Response.json({ error }, { status: 400, headers: { 'x-request-id': 'req_1' } }),
+    )
+    const { code, err } = await tell(['reload', '--url', page.url.href], AS_ROOT)
+    expect(code).toBe(6)
+    expect(err).toMatch(/x is no longer served\.\s.*y is no longer served\.\s+Keep what is used/s)
+    expect(err.split(advice)).toHaveLength(2)
+  })
+})
+
+describe('an explanation', () => {
+  const candidate = { candidate: 'one', model: 'm', region: 'EU', state: 'listed', place: 1 }
+  const explanation = {
+    object: 'explanation',
+    verdict: 'would_be_sent',
+    order: ['one', 'two'],
+    attempts_max: 3,
+    model: { asked: 'm', resolved: 'm', is_alias: false, policy: 'weight' },
+    region: { effective: null, verdict: 'any' },
+    session: { source: 'inferred', state: 'new', pinned_to: null },
+    candidates: [
+      { ...candidate, chance: 2 / 3 },
+      { ...candidate, candidate: 'two', place: 2, chance: 1 / 3 },
+      { ...candidate, candidate: 'three', place: null, state: 'outside_region', chance: null },
+    ],
+    money: null,
+  }
+
+  async function print(told: object): Promise<string> {
+    using page = serve((request) => {
+      const value = request.url.endsWith('/health') ? { status: 'ok' } : told
+      return Response.json(value, { headers: { 'x-request-id': 'req_1' } })
+    })
+    const { out } = await tell(['explain', '--model', 'm', '--url', page.url.href], AS_ROOT)
+    return out
+  }
+
+  it('tells how often each is drawn first, in attempts and not in suppliers', async () => {
+    const out = await print(explanation)
+    expect(out).toContain('and on failure to two: at most 3 attempts in all.')
+    expect(out).toMatch(/^ +1 +one +66\.7 % +m /m)
+    expect(out).toMatch(/^ +2 +two +33\.3 % +m /m)
+    expect(out).toMatch(/^ +three +m +EU +outside_region/m)
+    expect(out).toMatch(/^Session +new, inferred from its body$/m)
+  })
+
+  it('has no chances where nothing is drawn', async () => {
+    const out = await print({ ...explanation, candidates: [{ ...candidate, chance: null }] })
+    expect(out).not.toContain('CHANCE')
+    expect(out).toMatch(/^ +1 +one +m +EU +listed/m)
+  })
 })

@@ -2,6 +2,7 @@
 // a key call.
 import type { CatalogueModel } from '../catalog/model.ts'
 import { toNanoUsd, printUsd, type PicoUsd } from '../core/money.ts'
+import { NO_PLACE } from '../core/region.ts'
 import type { Price } from '../core/usage.ts'
 import { priceAt } from '../ledger/cost/price.ts'
 import type { Desk, Words } from './command.ts'
@@ -80,8 +81,12 @@ interface Shown {
   readonly model: CatalogueModel | undefined
   /** Who serves it, in the order in which they are asked. */
   readonly suppliers: readonly string[]
+  /** Those that a key may be locked to and still call it. */
+  readonly regions: readonly string[]
   /** What the first of them asks. */
   readonly price: Price | undefined
+  /** What it is another name for. */
+  readonly aliasOf?: string
 }
 
 function fromSuppliers(offer: Offer, now: number): readonly Shown[] {
@@ -96,10 +101,26 @@ function fromSuppliers(offer: Offer, now: number): readonly Shown[] {
         id,
         model: known.get(id),
         suppliers: [...(before?.suppliers ?? []), place],
+        regions: [...new Set([...(before?.regions ?? []), ...locksOf(region, offer)])],
         price: before?.price ?? priceAt(prices, now),
       })
     }
-  return [...shown.values()]
+  return [...shown.values(), ...aliasesOf(offer, shown)]
+}
+
+/** Other names, each with what is known of the model; `<supplier>/<id>` is at one supplier alone. */
+function aliasesOf({ settings }: Offer, shown: ReadonlyMap<string, Shown>): readonly Shown[] {
+  return Object.entries(settings.config.aliases).map(([id, aliasOf]) => {
+    const own = shown.get(aliasOf)
+    if (own !== undefined) return { ...own, id, aliasOf }
+    const model = shown.get(aliasOf.slice(aliasOf.indexOf('/') + 1))?.model
+    return { id, aliasOf, model, suppliers: [], regions: [], price: undefined }
+  })
+}
+
+/** No lock matches a supplier that promises no place. */
+function locksOf(region: string, { regions }: Offer): Iterable<string> {
+  return region === NO_PLACE ? [] : regions.placesOf(region)
 }
 
 /** The catalogue also has suppliers that are no kind yet; nobody could set one up. */
@@ -112,6 +133,7 @@ function fromCatalogue(
     id: model.id,
     model,
     suppliers: [...model.suppliers.keys()].filter((kind) => serving.has(kind)),
+    regions: [],
     price: model.prices && priceAt(model.prices, now),
   }))
 }
@@ -125,7 +147,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'SUPPLIERS', isElastic: true },
 ]
 
-function toRow({ id, model, suppliers, price }: Shown): readonly string[] {
+function toRow({ id, model, suppliers, price, aliasOf }: Shown): readonly string[] {
   const { input, output } = pricesOf(price)
   // Vectors and scores are not counted in tokens.
   const isWithoutOutput = model !== undefined && model.kind !== 'chat' && output === '0'
@@ -135,7 +157,7 @@ function toRow({ id, model, suppliers, price }: Shown): readonly string[] {
     tokens(model?.contextWindow),
     input,
     isWithoutOutput ? '' : output,
-    suppliers.join(', ') || 'none yet',
+    aliasOf === undefined ? suppliers.join(', ') || 'none yet' : `another name for ${aliasOf}`,
   ]
 }
 
@@ -177,7 +199,12 @@ function perMinute(price: PicoUsd): string {
   return printUsd(toNanoUsd(Math.round((price * 60) / THOUSAND)))
 }
 
-function toMachine({ id, model, suppliers, price }: Shown): object {
+function toMachine(shown: Shown): object {
+  const { aliasOf } = shown
+  return { ...describe(shown), ...(aliasOf !== undefined && { alias_of: aliasOf }) }
+}
+
+function describe({ id, model, suppliers, regions, price }: Shown): object {
   return {
     id,
     object: 'model',
@@ -187,6 +214,7 @@ function toMachine({ id, model, suppliers, price }: Shown): object {
     output_ceiling: model?.outputCeiling ?? null,
     capabilities: model?.capabilities ?? [],
     suppliers,
+    regions,
     price: price === undefined ? null : toMachinePrice(price),
   }
 }

@@ -22,12 +22,18 @@ export async function reload(words: Words, desk: Desk): Promise<void> {
 /** The error object names all problems; its text only the first. */
 function explain(thrown: unknown): never {
   if (!(thrown instanceof CliFailure) || thrown.kind !== 'configuration') throw thrown
-  const problems = toList(thrown.error?.['problems']).map(toText)
+  const { problems: found, advice } = thrown.error ?? {}
+  const problems = toList(found).map(toText)
   if (problems.length === 0) throw thrown
   throw new CliFailure(
     'configuration',
     ['The configuration was not applied; the one before stays in force.', ...problems].join('\n'),
-    { cause: thrown, details: thrown.details, ...(thrown.error && { error: thrown.error }) },
+    {
+      cause: thrown,
+      details: thrown.details,
+      ...(thrown.error && { error: thrown.error }),
+      ...(typeof advice === 'string' && { advice }),
+    },
   )
 }
 

@@ -70,6 +70,25 @@ const models: Command = {
   load: async () => (await import('./models.ts')).listModels,
 }
 
+const suppliers: Command = {
+  words: ['suppliers'],
+  summary: 'show how suppliers are doing, route by route',
+  details: [
+    'Who can be asked for which model, who is left alone, for how many seconds more and why, and how long answers have been taking lately. Needs the root key that runs the gateway.',
+  ],
+  flags: ['model', 'supplier'],
+  says: {
+    model: { text: 'only those who serve this model' },
+    supplier: { text: 'only this supplier' },
+  },
+  isLive: true,
+  examples: [
+    ['gateway suppliers', ''],
+    ['gateway suppliers --model demo/chat', 'who serves it, and how'],
+  ],
+  load: async () => (await import('./suppliers.ts')).listSuppliers,
+}
+
 const calls: Command = {
   words: ['calls'],
   summary: 'list calls, newest first, with filters',
@@ -116,6 +135,28 @@ const callsShow: Command = {
   isLive: true,
   examples: [['gateway calls show req_0193a…', '']],
   load: async () => (await import('./calls.ts')).showCall,
+}
+
+const explain: Command = {
+  words: ['explain'],
+  summary: 'tell what a call would meet, without making it',
+  details: [
+    'Who would be asked, in order, and why nobody else; what would be held and who would pay; or why it would be refused. Nobody is called, and nothing is counted or changed. Without --key-id for a call of your own key.',
+  ],
+  flags: ['model', 'key-id', 'project', 'region', 'session', 'stream', 'tokens', 'file'],
+  says: {
+    model: { text: 'the model that it asks for' },
+    'key-id': { text: 'a call of this key or token' },
+    project: { text: 'a call for this project' },
+    region: { text: 'a call that must stay in this region' },
+  },
+  isLive: true,
+  examples: [
+    ['gateway explain --model demo/chat', 'a call of your own'],
+    ['gateway explain --model demo/chat --key-id key_5cVh… --region EU', 'why a key is refused'],
+    ['gateway explain --file request.json --json', 'all of it, for a call as it is'],
+  ],
+  load: async () => (await import('./explain.ts')).explainCall,
 }
 
 const usage: Command = {
@@ -293,8 +334,10 @@ export const commands: readonly Command[] = [
   ...tenancyCommands,
   ...payerCommands,
   models,
+  suppliers,
   calls,
   callsShow,
+  explain,
   usage,
   reviews,
   reviewsShow,

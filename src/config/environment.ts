@@ -6,6 +6,7 @@ import { Secret } from '../core/secret.ts'
 import { spreadFaults, type ConfigFault } from './fault.ts'
 import { ConfigurationError, printPath, type ConfigProblem } from './problem.ts'
 import { ConfigSchema, isRootKey, ROOT_KEY_RULE, type Config } from './schema.ts'
+import type { Known } from './load.ts'
 import type { Environment } from './variables.ts'
 
 export { ConfigurationError, type ConfigProblem } from './problem.ts'
@@ -32,12 +33,10 @@ export interface Settings {
   readonly refuse: (faults: readonly ConfigFault[]) => ConfigurationError
 }
 
-export interface SettingsOptions {
+export interface SettingsOptions extends Known {
   /** The file to read, as `--config` named it. */
   readonly config?: string | undefined
   readonly environment?: Environment
-  /** What `kind` may be. Without it any text passes here. */
-  readonly kinds?: readonly string[]
 }
 
 /** Looked for in the working directory when no file is named. */
@@ -45,12 +44,12 @@ const USUAL_FILES = ['gateway.yaml', 'gateway.yml']
 
 /** The file, if there is one, and the environment above it. */
 export async function readSettings(options: SettingsOptions = {}): Promise<Settings> {
-  const { environment = process.env, kinds } = options
+  const { environment = process.env } = options
   const file = findFile(options.config, environment)
   if (file === undefined) return defaultSettings(environment)
   // Only now, because a start without a file should not pay for reading one.
   const { readConfig } = await import('./read.ts')
-  const loaded = readConfig(file, environment, kinds)
+  const loaded = readConfig(file, environment, options)
   const { config, warnings } = loaded
   const folder = loaded.has(['data']) ? resolve(dirname(file), config.data) : resolve(config.data)
   const beneath: Beneath = {

@@ -145,6 +145,38 @@ describe('prices', () => {
   })
 })
 
+describe('regions', () => {
+  function warningsOf(text: string): readonly string[] {
+    const known = { regions: ['EU', 'DE', 'EU-WEST-1'] }
+    const { warnings } = parseConfig({ file: 'gateway.yaml', text }, ENVIRONMENT, known)
+    return warnings.map(({ path, message }) => `${path.join('.')} ${message}`)
+  }
+
+  it('that nobody knows cause a warning at a supplier, with the one that may have been meant', () => {
+    const told = 'suppliers.main.region is a region that nobody knows'
+    const [slip, ...others] = warningsOf(supplier('    region: eu-wets-1\n'))
+    expect(others).toEqual([])
+    expect(slip).toStartWith(`${told} (did you mean EU-WEST-1?), so only keys for this very name`)
+    expect(warningsOf(supplier('    region: moonbase\n'))[0]).toStartWith(`${told}, so only`)
+  })
+
+  it('that nobody knows cause a warning where another lies in them, unless a supplier is there', () => {
+    const text = 'regions: { hall: moonbase }\n'
+    expect(warningsOf(text)).toEqual([
+      'regions.hall lies in a region that nobody knows and where no supplier is: correct it, or write under regions what that one lies in',
+    ])
+    const both = warningsOf(`${text}${supplier('    region: moonbase\n')}`)
+    expect(both.map((warning) => warning.split(' ')[0])).toEqual(['suppliers.main.region'])
+  })
+
+  it('that are known, declared or none cause no warning', () => {
+    const own = 'regions: { Hall: rack-7, rack-7: DE }\n'
+    for (const region of ['eu', 'hall', 'RACK-7', 'global'])
+      expect(warningsOf(`${own}${supplier(`    region: ${region}\n`)}`)).toEqual([])
+    expect(warningsOf(supplier(''))).toEqual([])
+  })
+})
+
 describe('problems', () => {
   it('come in the order of the file, each with its place', () => {
     const { problems } = refusalOf('demo: 1\nlisten:\n  port: x\nsuppliers:\n  a: {}\nzone: 1\n')

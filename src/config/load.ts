@@ -21,6 +21,14 @@ export interface ConfigSource {
   readonly mode?: number
 }
 
+/** What floors above know; without it any text passes. */
+export interface Known {
+  /** What `kind` may be. */
+  readonly kinds?: readonly string[] | undefined
+  /** Regions that need no explanation, in capitals. */
+  readonly regions?: readonly string[] | undefined
+}
+
 export interface LoadedConfig {
   readonly config: Config
   /** What works and should still be changed. */
@@ -33,11 +41,14 @@ export interface LoadedConfig {
   refuse(faults: readonly ConfigFault[]): ConfigurationError
 }
 
-/** Throws a `ConfigurationError` that lists every problem. With `kinds` it also checks what suppliers are. */
+/**
+ * Throws a `ConfigurationError` that lists every problem. With `kinds` it also checks what suppliers are, and with
+ * `regions` it warns of those that nobody knows.
+ */
 export function parseConfig(
   source: ConfigSource,
   environment: Environment,
-  kinds?: readonly string[],
+  { kinds, regions }: Known = {},
 ): LoadedConfig {
   const text = new Text(source.text.replace(/^\uFEFF/, ''))
   checkMarks(source.file, text.whole)
@@ -57,7 +68,7 @@ export function parseConfig(
   if (!result.success) report.find(explainIssues(result.error.issues, tree.root))
   report.refuse()
   if (!result.success) throw result.error
-  const faults = findWarnings({ ...source, config: result.data, plainSecrets })
+  const faults = findWarnings({ ...source, config: result.data, plainSecrets, regions })
   return {
     config: result.data,
     warnings: faults.map(({ path, message }) => report.problemAt(path, message)),

@@ -1,6 +1,6 @@
 // The bytes of a configuration file. Whatever is not readable text is refused before anybody parses it.
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs'
-import { parseConfig, type LoadedConfig } from './load.ts'
+import { parseConfig, type Known, type LoadedConfig } from './load.ts'
 import { ConfigurationError, refuseFile } from './problem.ts'
 import type { Environment } from './variables.ts'
 
@@ -10,10 +10,10 @@ const BYTES_MAX = 1_048_576
 export function readConfig(
   file: string,
   environment: Environment,
-  kinds?: readonly string[],
+  known: Known = {},
 ): LoadedConfig {
   const { bytes, mode } = readBytes(file)
-  return parseConfig({ file, mode, text: decodeConfig(file, bytes) }, environment, kinds)
+  return parseConfig({ file, mode, text: decodeConfig(file, bytes) }, environment, known)
 }
 
 function readBytes(file: string): { readonly bytes: Uint8Array; readonly mode: number } {

@@ -2,8 +2,10 @@
 // come from here. Names are those of the file, so that nobody has to translate between file and code.
 import { z } from 'zod'
 import { ROOT_PREFIX } from '../core/ids.ts'
+import { foldRegion, isNoPlace, NO_PLACE } from '../core/region.ts'
 import { Secret } from '../core/secret.ts'
 import { Price } from './price.ts'
+import { Policy, Routing, Weight } from './routing.ts'
 
 /** What the schema says about a field beside its type. */
 declare module 'zod' {
@@ -40,11 +42,15 @@ const ModelId = z
   .regex(/^[A-Za-z0-9][\w.:/@-]{0,199}$/)
   .meta({ hint: 'letters, digits and . _ : / @ -, at most 200' })
 
-const Region = z
+/** As somebody writes it: of two spellings of one region in one list neither may hide the other. */
+const RegionName = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/)
-  .transform((region) => (region.toLowerCase() === 'global' ? 'global' : region.toUpperCase()))
-  .meta({ hint: 'one region such as EU, or global where the supplier promises no place' })
+  .meta({ hint: 'letters, digits, - and _, at most 64' })
+
+const Region = RegionName.transform((region) =>
+  isNoPlace(region) ? NO_PLACE : foldRegion(region),
+).meta({ hint: 'one region such as EU, or global where the supplier promises no place' })
 
 /** Stands in hints for the variable of the supplier at hand. */
 export const ANY_VARIABLE = '${SUPPLIER_API_KEY}'
@@ -134,6 +140,9 @@ const SupplierModel = z
       'What this supplier asks, where the catalogue does not know it or you pay something else.',
     ),
     timeouts: Timeouts.optional().describe('For this model at this supplier.'),
+    weight: Weight.optional().describe(
+      "Its share of this model's calls where they are shared out by weight. Without it: the supplier's.",
+    ),
   })
   .meta({ hint: 'as, price and timeouts on lines of their own below it, or nothing at all' })
 
@@ -156,7 +165,7 @@ const Supplier = z
       .min(1)
       .max(16)
       .optional()
-      .describe('Several, tried in this order.')
+      .describe('Several, which share the calls.')
       .meta({
         hint: 'one credential a line, each after a dash, or `credential:` for a single one',
       }),
@@ -179,6 +188,9 @@ const Supplier = z
       .describe('What it serves. Without it: all that the catalogue lists for its kind.')
       .meta({ hint: 'one model a line, each id followed by a colon' }),
     timeouts: Timeouts.optional().describe('For all of its models.'),
+    weight: Weight.optional().describe(
+      'Its share of the calls where they are shared out by weight; with 0 only what the others could not take. Without it: 1.',
+    ),
     quirks: Quirks.optional().describe('Where it departs from the language that it speaks.'),
   })
   .refine((value) => value.credential === undefined || value.credentials === undefined, {
@@ -213,6 +225,15 @@ const Model = z
       .meta({ hint: 'a list such as [tools, images]' }),
     price: Price.optional().describe('What it costs, unless its supplier says something else.'),
     timeouts: Timeouts.optional().describe('For this model at every supplier.'),
+    policy: Policy.optional().describe('Who is asked first for it. Without it: routing.policy.'),
+    fallbacks: z
+      .array(ModelId)
+      .max(8)
+      .optional()
+      .describe(
+        'Models that stand in for it when nobody who serves it answers, in this order. What stands in for those does not follow.',
+      )
+      .meta({ hint: 'a list of models such as [other-model]' }),
   })
   .meta({ hint: 'its fields on lines of their own below it, such as context_window: 128000' })
 
@@ -237,7 +258,9 @@ const Limits = z
       .min(1)
       .max(10)
       .default(3)
-      .describe('How many suppliers are asked at most for one call.'),
+      .describe(
+        'How many attempts there are at most for one call; each credential of a supplier is one.',
+      ),
     in_flight: z
       .int()
       .min(1)
@@ -379,6 +402,21 @@ export const ConfigSchema = z.strictObject({
     .default({})
     .describe('What you know better than the catalogue about a model, or it does not know at all.')
     .meta({ hint: 'one model a line, each id followed by a colon, and its fields below it' }),
+  aliases: z
+    .record(ModelId, ModelId)
+    .default({})
+    .describe(
+      'Other names for models, such as fast: small-model, or for a model at one supplier, such as fast: my-supplier/small-model. All names may be called.',
+    )
+    .meta({ hint: 'one name a line, followed by a colon and the model that it means' }),
+  regions: z
+    .record(RegionName, Region)
+    .default({})
+    .describe(
+      'Regions of your own and what each lies in, such as fra-dc: DE, beside those that are known.',
+    )
+    .meta({ hint: 'one region a line, followed by a colon and the region that it lies in' }),
+  routing: Routing.prefault({}).describe('Who is asked first, and for how long sessions stay.'),
   limits: Limits.prefault({}).describe('Sizes, times and numbers that no call may exceed.'),
   ledger: Ledger.prefault({}).describe('What the books do where there is no one right answer.'),
   idempotency: Idempotency.prefault({}).describe('What is kept for requests that are sent again.'),

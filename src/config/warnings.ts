@@ -1,7 +1,8 @@
-// What works and should still be changed: secrets that stand in the file, and prices that look as if
-// they were meant for something else.
+// What works and should still be changed: secrets that stand in the file, prices that look as if they were meant
+// for something else, weights that weigh nothing, and regions that nobody knows.
+import { foldRegion, NO_PLACE } from '../core/region.ts'
 import type { ConfigPath } from './fault.ts'
-import { variableFor } from './names.ts'
+import { findClosest, variableFor } from './names.ts'
 import type { Config, PriceConfig } from './schema.ts'
 
 export interface Warning {
@@ -14,6 +15,8 @@ export interface Suspect {
   readonly config: Config
   readonly mode?: number
   readonly plainSecrets: readonly ConfigPath[]
+  /** Regions that need no explanation, in capitals. Without them any name passes. */
+  readonly regions: readonly string[] | undefined
 }
 
 const GROUP_OR_OTHERS = 0o044
@@ -21,7 +24,13 @@ const GROUP_OR_OTHERS = 0o044
 const LEAST_PLAUSIBLE = 0.0005
 
 export function findWarnings(suspect: Suspect): readonly Warning[] {
-  return [...findPlainSecrets(suspect), ...findOddPrices(suspect.config)]
+  const { config } = suspect
+  return [
+    ...findPlainSecrets(suspect),
+    ...findOddPrices(config),
+    ...findIdleWeights(config),
+    ...findStrangeRegions(suspect),
+  ]
 }
 
 function findPlainSecrets({ file, mode = 0, plainSecrets }: Suspect): readonly Warning[] {
@@ -33,6 +42,56 @@ function findPlainSecrets({ file, mode = 0, plainSecrets }: Suspect): readonly W
   if (first === undefined || (mode & GROUP_OR_OTHERS) === 0) return warnings
   const message = `other users of this machine can read the file: run \`chmod 600 ${file}\``
   return [...warnings, { path: first, message }]
+}
+
+/** Whoever shares calls out by weight and does not say so sends all of them to the first. */
+function findIdleWeights({ suppliers, models, routing }: Config): readonly Warning[] {
+  const policies = [routing.policy, ...Object.values(models).map(({ policy }) => policy)]
+  if (policies.includes('weight')) return []
+  const message =
+    'counts for nothing, as calls are shared out otherwise: write policy: weight under routing, or under the model'
+  return Object.entries(suppliers).flatMap(([supplier, { weight, models: own = {} }]) => [
+    ...(weight === undefined ? [] : [{ path: ['suppliers', supplier, 'weight'], message }]),
+    ...Object.entries(own).flatMap(([id, model]) =>
+      model?.weight === undefined
+        ? []
+        : [{ path: ['suppliers', supplier, 'models', id, 'weight'], message }],
+    ),
+  ])
+}
+
+/** A slip of the pen makes a region of its own, which closes doors without a word. */
+function findStrangeRegions({ config, regions }: Suspect): readonly Warning[] {
+  if (regions === undefined) return []
+  const own = Object.keys(config.regions).map(foldRegion)
+  const known = new Set([...regions, ...own])
+  const suppliers = Object.entries(config.suppliers)
+  const used = new Set(suppliers.map(([, { region }]) => region))
+  const hint = (region: string): string => {
+    const closest = findClosest(region, [...known])
+    return closest === undefined ? '' : ` (did you mean ${closest}?)`
+  }
+  const theirs = suppliers.flatMap(([supplier, { region = NO_PLACE }]) =>
+    region === NO_PLACE || known.has(region)
+      ? []
+      : [
+          {
+            path: ['suppliers', supplier, 'region'],
+            message: `is a region that nobody knows${hint(region)}, so only keys for this very name reach the supplier: correct it, or write under regions what it lies in`,
+          },
+        ],
+  )
+  const around = Object.entries(config.regions).flatMap(([name, region]) =>
+    known.has(region) || used.has(region)
+      ? []
+      : [
+          {
+            path: ['regions', name],
+            message: `lies in a region that nobody knows${hint(region)} and where no supplier is: correct it, or write under regions what that one lies in`,
+          },
+        ],
+  )
+  return [...theirs, ...around]
 }
 
 function findOddPrices({ suppliers, models }: Config): readonly Warning[] {

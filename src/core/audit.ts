@@ -29,7 +29,10 @@ export interface AuditRow {
   readonly projectId: string | undefined
   readonly keyId: string
   readonly endpoint: string
-  /** Empty where a refused request named none. */
+  /**
+   * The model that answered; of a call that came to nothing the one that was asked for, by its id. Of a refused
+   * request the name that it asked for, empty where it named none.
+   */
   readonly model: string
   /** Who answered, or the last that was tried; undefined when nothing was sent. */
   readonly supplier: string | undefined
@@ -61,12 +64,33 @@ export interface AuditRow {
   readonly count: number
   /** The JSON of `PayerTerms`; undefined for what was refused, and in rows from before there were payers. */
   readonly payer: string | undefined
+  /** The JSON of `RouteTrace`; undefined where no list was made, and in rows from before there were any. */
+  readonly route: string | undefined
   /** What is worth keeping of a call that did not simply go well; undefined where it did. */
   readonly details: CallDetails | undefined
 }
 
+/** Who was to be asked in which order, and why nobody else was. By names: these outlive whoever bore them. */
+export interface RouteTrace {
+  /** Names the configuration that the list was made by. */
+  readonly snapshot: string
+  readonly listed: readonly string[]
+  /** A word for each that is on the list and came behind the others for its state. */
+  readonly resting?: Readonly<Record<string, string>>
+  /** A word for each that is not on the list. */
+  readonly excluded?: Readonly<Record<string, string>>
+  /** The first is who answered the session before. */
+  readonly pinned?: true
+  /** Everybody rested, and was asked all the same for want of anyone else. */
+  readonly last_resort?: true
+  /** Candidates beyond those that are told. */
+  readonly more?: number
+}
+
 export interface CallDetails {
-  /** Each supplier that was asked, in order; absent where the first one answered. */
+  /** What was asked for, where that is another name than the row's model. */
+  readonly asked?: string
+  /** Each that was asked, in order; absent where the first one answered and the row says all there is to say of it. */
   readonly tries?: readonly TryDetails[]
   /** The output limit that was sent in place of the caller's. */
   readonly maxTokens?: number
@@ -74,16 +98,26 @@ export interface CallDetails {
   readonly cachedTokens?: number
   readonly cacheWriteTokens?: number
   readonly reasoningTokens?: number
+  /** Another than who answered the session before has answered. */
+  readonly session?: 'moved'
+  /** For people: how the list came about, where not simply the first of it has answered. */
+  readonly explanation?: string
   /** How an operation left its review. */
   readonly resolved?: { readonly by: string; readonly reason: string }
 }
 
 export interface TryDetails {
   readonly supplier: string
+  /** Which of its supplier's credentials it was, from 1; absent where there is but one. */
+  readonly credential?: number
+  /** Where another model stood in for the one that was asked for. */
+  readonly model?: string
   readonly region: string
   readonly evidence: Evidence
   readonly status?: number
   readonly code?: string
+  /** How long it took, in milliseconds; absent in rows from before that was noted. */
+  readonly ms?: number
   /** The most that this attempt may have cost, for the operator to find out. */
   readonly suspense?: NanoUsd
 }

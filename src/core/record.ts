@@ -49,7 +49,7 @@ export interface TermsEntry {
 }
 
 /**
- * What else is worth a record: `attempt` another supplier is asked, `progress` how much a long stream has
+ * What else is worth a record: `attempt` somebody is asked who was not to be the first, `progress` how much a long stream has
  * delivered, `review` nobody knows how the call ended, `month` a month is closed, `archive` older records
  * were moved to a file, `resumed` the books could not be written for a while, `credit` money was put into a wallet
  * or taken back, `action` somebody changed what management manages.
@@ -76,6 +76,10 @@ export interface NoteRecord {
 /** The body of an `attempt`. */
 export interface AttemptNote {
   readonly supplier: string
+  /** The id of the model as the terms have it; older notes do not tell. */
+  readonly model?: string
+  /** Which attempt of the call it is, from 1; older notes are of the second and all after it. */
+  readonly number?: number
 }
 
 /** The body of a `progress`. */
@@ -131,8 +135,8 @@ export interface OpenOperation {
   readonly hold: HoldRecord
   /** Since when nobody knows how it ended; undefined while it was simply running. */
   readonly reviewAt: number | undefined
-  /** Suppliers after the first that were asked, as far as anyone wrote it down. */
-  readonly suppliers: readonly string[]
+  /** Who was asked, as far as anyone wrote it down: not the first where that was the first of the terms. */
+  readonly asked: readonly AttemptNote[]
   /** What is known to have been delivered. */
   readonly outputTokens: number
 }

@@ -22,7 +22,14 @@ export interface Facts {
   readonly maxTokens: number | undefined
   readonly choices: number
   readonly region: string | undefined
+  /** The session id of its metadata, else its sticky key. */
   readonly sessionId: string | undefined
+  /** Where the texts stand up to the first that a user wrote, in pairs of from and to; empty where there are none. */
+  readonly opening: readonly number[]
+  /** The conversation has got beyond that. */
+  readonly goesOn: boolean
+  /** The model is given tools to call. */
+  readonly usesTools: boolean
   /** The caller wants the usage frame of a stream for itself. */
   readonly asksUsage: boolean
   /** What bounds its cost. */
@@ -165,4 +172,6 @@ export interface ProblemCodec {
   frame(error: GatewayError, requestId: string): string
   /** A supplier's refusal with its own code, type and wording kept. */
   decode(status: number, body: Uint8Array): GatewayError
+  /** A refusal which says that the account at the supplier has no money left, and not that it is busy. */
+  isSpent(error: GatewayError): boolean
 }

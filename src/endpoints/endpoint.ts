@@ -27,6 +27,8 @@ export interface KeyedEndpoint extends Place {
   readonly role: Exclude<Role, 'open'>
   /** The field of its answer that holds a new secret: shown once, and null where the answer is shown again. */
   readonly secretField?: string
+  /** It only asks, whatever its method: an Idempotency-Key has nothing to be kept for. */
+  readonly isQuestion?: true
   answer(exchange: Exchange, key: KeyRecord, house: House): Response | Promise<Response>
 }
 
@@ -64,7 +66,13 @@ export type ReloadOutcome =
       readonly problems: readonly string[]
     }
   /** The problems are the reasons. */
-  | { readonly applied: false; readonly changes: undefined; readonly problems: readonly string[] }
+  | {
+      readonly applied: false
+      readonly changes: undefined
+      readonly problems: readonly string[]
+      /** What can be done about all of them, where that is one thing. */
+      readonly advice: string | undefined
+    }
 
 export interface ConfigChanges {
   readonly suppliersAdded: readonly string[]

@@ -23,6 +23,7 @@ import { accountEndpoints } from './manage/accounts.ts'
 import { actionEndpoints } from './manage/actions.ts'
 import { auditEndpoints } from './manage/audit.ts'
 import { getCall } from './manage/calls.ts'
+import { explainCall } from './manage/explain.ts'
 import { keyEndpoints } from './manage/keys.ts'
 import { ledgerEndpoints } from './manage/ledger.ts'
 import { organisationEndpoints } from './manage/organisations.ts'
@@ -30,6 +31,7 @@ import { payerEndpoints } from './manage/payers.ts'
 import { projectEndpoints } from './manage/projects.ts'
 import { reload } from './manage/reload.ts'
 import { reviewEndpoints } from './manage/reviews.ts'
+import { listSuppliers } from './manage/suppliers.ts'
 import { teamEndpoints } from './manage/teams.ts'
 import { tokenEndpoints } from './manage/tokens.ts'
 import { usageEndpoints } from './manage/usage.ts'
@@ -62,7 +64,9 @@ export const endpoints: readonly Endpoint[] = [
   ...auditEndpoints,
   ...ledgerEndpoints,
   getCall,
+  explainCall,
   ...reviewEndpoints,
+  listSuppliers,
   reload,
 ]
 
@@ -146,7 +150,8 @@ async function receive(
         : await claim({ key, header, requestId: id, request, body, work: 'call' }, house)
     if (ticket instanceof Response) return ticket
     const known = { id, path, dialect, key, projectId, at, startedMs, asked }
-    return { ...known, body, claim: ticket, sessionHeader, caller: exchange }
+    const { headers } = request
+    return { ...known, body, claim: ticket, headers, sessionHeader, caller: exchange }
   } catch (thrown) {
     if (!hasLeft(thrown, exchange))
       recordRefusal(

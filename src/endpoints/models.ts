@@ -6,7 +6,7 @@ import { readsListObjects } from '../dialects/clients.ts'
 import type { Exchange } from '../http/server.ts'
 import { json } from '../http/reply.ts'
 import type { Plant } from '../pipeline/call.ts'
-import type { ListedModel } from '../suppliers/routes.ts'
+import type { ListedModel } from '../routing/routes.ts'
 import type { KeyedEndpoint } from './endpoint.ts'
 
 export const listModels: KeyedEndpoint = {
@@ -45,10 +45,9 @@ export const getModel: KeyedEndpoint = {
 /** A key sees what it could call: its own models, served somewhere in its regions. */
 function isVisible(key: KeyRecord, model: ListedModel): boolean {
   const { allowedModels, allowedRegions } = key
-  if (allowedModels !== undefined && !allowedModels.includes(model.id)) return false
-  return (
-    allowedRegions === undefined || model.regions.some((region) => allowedRegions.includes(region))
-  )
+  if (allowedModels !== undefined && !model.names.some((name) => allowedModels.includes(name)))
+    return false
+  return allowedRegions?.some((region) => model.regions.has(region)) !== false
 }
 
 // When a model was made is not known for all of them; typed clients want a date all the same.

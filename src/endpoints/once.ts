@@ -42,7 +42,7 @@ export function answerOnce(
   key: KeyRecord,
   house: House,
 ): Response | Promise<Response> {
-  const isOnce = ONCE_METHODS.has(endpoint.method)
+  const isOnce = ONCE_METHODS.has(endpoint.method) && endpoint.isQuestion !== true
   const header = isOnce ? readIdempotencyKey(exchange.request.headers) : undefined
   if (header === undefined) return endpoint.answer(exchange, key, house)
   return answerClaimed(endpoint, exchange, key, { house, header })

@@ -58,6 +58,19 @@ export interface Granted {
   readonly fit: Fit
 }
 
+/** What would be granted. */
+export interface Foreseen {
+  readonly fit: Fit
+  /** The JSON of `PayerTerms`. */
+  readonly payer: string
+}
+
+/** A closer bound; `hope`: the closest that there could be, where it could not be found out in time. */
+interface Tightened {
+  readonly bound: Bound
+  readonly hope: Bound | undefined
+}
+
 export interface AdmissionParts {
   readonly book: Book
   readonly lines: Lines
@@ -98,6 +111,24 @@ export class Admission {
       : this.#grant({ request: ask, asked }, found, time)
   }
 
+  /** What would be held for it and who would pay, as things stand; throws what it would be refused with. */
+  async foresee(ask: HoldAsk): Promise<Foreseen> {
+    const { book, checkRunning, now, pen } = this.#parts
+    checkRunning()
+    if (pen.downSince !== undefined) throw ledgerUnavailable(undefined)
+    const { key, bound } = ask
+    const first = { key, bound, purse: book.purse(key.id), chain: ask.payers() }
+    const found = roomOf(book, first, now())
+    if (!('obstacle' in found)) return { fit: found.fit, payer: found.terms }
+    const closer = await this.#tighten(ask, first)
+    const asked = { ...first, bound: closer.bound }
+    const again = roomOf(book, asked, now())
+    if (!('obstacle' in again)) return { fit: again.fit, payer: again.terms }
+    throw again.obstacle === 'running'
+      ? this.#busy(asked, again)
+      : this.#final(asked, again, closer.hope)
+  }
+
   async #grant({ request, asked }: Renewed, payment: Payment, now: number): Promise<Granted> {
     const { lines, pen } = this.#parts
     const { fit, wallet } = payment
@@ -120,14 +151,8 @@ export class Admission {
 
   /** Before a call is refused its input is counted; what only running calls keep out waits in line. */
   async #makeRoom(ask: HoldAsk, first: Asked): Promise<Granted> {
-    const { book, lines, now } = this.#parts
-    let closest = ask.bound
-    const closer = await ask.tighten((found) => {
-      closest = found
-      return !isFinal(roomOf(book, { ...first, bound: found }, now()))
-    })
-    const bound = typeof closer === 'string' ? ask.bound : closer
-    const hope = closer === 'late' ? closest : undefined
+    const { lines } = this.#parts
+    const { bound, hope } = await this.#tighten(ask, first)
     const { promise, resolve, reject } = Promise.withResolvers<Granted>()
     let last: Hindrance | undefined
     let asked = first
@@ -152,10 +177,18 @@ export class Admission {
     return promise
   }
 
-  /**
-   * What keeps it out while that is only running calls. `hope`: the closest bound that there could be, where it
-   * could not be found out in time.
-   */
+  async #tighten(ask: HoldAsk, first: Asked): Promise<Tightened> {
+    const { book, now } = this.#parts
+    let closest = ask.bound
+    const closer = await ask.tighten((found) => {
+      closest = found
+      return !isFinal(roomOf(book, { ...first, bound: found }, now()))
+    })
+    const bound = typeof closer === 'string' ? ask.bound : closer
+    return { bound, hope: closer === 'late' ? closest : undefined }
+  }
+
+  /** What keeps it out while that is only running calls. */
   #retry(renewed: Renewed, hope?: Bound): Promise<Granted> | Hindrance {
     const { book, checkRunning, now, pen } = this.#parts
     checkRunning()
@@ -165,8 +198,14 @@ export class Admission {
     const found = roomOf(book, asked, time)
     if (!('obstacle' in found)) return this.#grant(renewed, found, time)
     if (found.obstacle === 'running') return found
-    const hoped = hope === undefined ? found : roomOf(book, { ...asked, bound: hope }, time)
-    throw this.#refusal(asked, 'obstacle' in hoped ? hoped : { ...found, obstacle: 'running' })
+    throw this.#final(asked, found, hope)
+  }
+
+  /** Why it is refused; where its input could not be counted in time, and that might help, for that. */
+  #final(asked: Asked, found: Hindrance, hope: Bound | undefined): Error {
+    const { book, now } = this.#parts
+    const hoped = hope === undefined ? found : roomOf(book, { ...asked, bound: hope }, now())
+    return this.#refusal(asked, 'obstacle' in hoped ? hoped : { ...found, obstacle: 'running' })
   }
 
   #refusal(asked: Asked, { by, obstacle }: Hindrance): Error {

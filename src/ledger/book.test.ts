@@ -334,11 +334,11 @@ describe('an operation', () => {
     const operation = book.adopt({
       hold,
       reviewAt: NOON + 5,
-      suppliers: ['second'],
+      asked: [{ supplier: 'second' }],
       outputTokens: 3,
     })
     expect(operation).toMatchObject({ state: 'review', reviewAt: NOON + 5, outputTokens: 3 })
-    expect(operation.suppliers).toEqual(['second'])
+    expect(operation.asked).toEqual([{ supplier: 'second' }])
     expect([purse.used(NOON), purse.held(NOON), purse.rest(NOON)].map(Number)).toEqual([
       7, 100, -97,
     ])
@@ -355,7 +355,7 @@ describe('no operation', () => {
     ['is granted twice', (book, { hold }) => book.grant(hold)],
     [
       'is taken over twice',
-      (book, { hold }) => book.adopt({ hold, reviewAt: undefined, suppliers: [], outputTokens: 0 }),
+      (book, { hold }) => book.adopt({ hold, reviewAt: undefined, asked: [], outputTokens: 0 }),
     ],
   ])('%s', (_, grant) => {
     const { book, purse, operation } = openBook()

@@ -1,7 +1,7 @@
 // What every key has spent and holds, what every wallet pays, and every operation without an end: the one state that
 // decides and is shown. Nothing here waits or writes; each change is checked, and one that cannot be is a fault.
 import type { AuditRow } from '../core/audit.ts'
-import type { HoldRecord, OpenOperation, SpentHour } from '../core/record.ts'
+import type { AttemptNote, HoldRecord, OpenOperation, SpentHour } from '../core/record.ts'
 import { readPayer } from '../store/payer.ts'
 import type { BalanceSum } from '../store/store.ts'
 import { assertLedger } from './fault.ts'
@@ -21,8 +21,8 @@ export interface Operation {
   isEnding: boolean
   /** Since when nobody knows how it ended, by the books' time; 0 while it runs. */
   reviewAt: number
-  /** Who else was asked, and what was delivered, as far as the records tell. */
-  suppliers: readonly string[]
+  /** Who was asked, and what was delivered, as far as the records tell. */
+  asked: readonly AttemptNote[]
   outputTokens: number
 }
 
@@ -80,10 +80,10 @@ export class Book {
   }
 
   /** Takes over what an earlier process has granted, whatever the limits are by now. */
-  adopt({ hold, reviewAt, suppliers, outputTokens }: OpenOperation): Operation {
+  adopt({ hold, reviewAt, asked, outputTokens }: OpenOperation): Operation {
     const operation = this.#put(hold, this.purse(hold.keyId), this.#payerOf(hold))
     if (reviewAt !== undefined) this.review(operation, reviewAt)
-    operation.suppliers = suppliers
+    operation.asked = asked
     operation.outputTokens = outputTokens
     return operation
   }
@@ -182,7 +182,7 @@ export class Book {
       state: 'held',
       isEnding: false,
       reviewAt: 0,
-      suppliers: [],
+      asked: [],
       outputTokens: 0,
     }
     this.#open.set(hold.requestId, operation)

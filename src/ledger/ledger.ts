@@ -7,10 +7,11 @@ import type { BudgetPeriod, KeyRecord } from '../core/key.ts'
 import { toNanoUsd, type NanoUsd } from '../core/money.ts'
 import type { PassedReason, PayerChain, PayerLink } from '../core/payer.ts'
 import { GatewayError } from '../core/problem.ts'
+import type { AttemptNote } from '../core/record.ts'
 import type { WalletRecord } from '../core/tenancy.ts'
 import type { Log } from '../observe/log.ts'
 import type { LedgerState, Store } from '../store/store.ts'
-import { Admission, type Granted, type HoldAsk } from './admission.ts'
+import { Admission, type Foreseen, type Granted, type HoldAsk } from './admission.ts'
 import { Book, type Operation } from './book.ts'
 import { Calendar, doubtsOf } from './calendar.ts'
 import { Ending } from './ending.ts'
@@ -23,7 +24,7 @@ import { attemptNote, progressNote, resolvedRow, reviewNote, type Resolution } f
 import { findWallet, reasonOf } from './room.ts'
 import type { WalletState } from './wallet.ts'
 
-export type { Granted, HoldAsk, HoldRequest } from './admission.ts'
+export type { Foreseen, Granted, HoldAsk, HoldRequest } from './admission.ts'
 export type { WalletState } from './wallet.ts'
 
 export interface LedgerParts {
@@ -184,6 +185,11 @@ export class Ledger implements Ticker {
     return this.#isStopped ? Promise.reject(shuttingDown()) : this.#admission.hold(ask)
   }
 
+  /** What would be held for a call now, and who would pay; rejects as a hold would. Nothing is set aside. */
+  foresee(ask: HoldAsk): Promise<Foreseen> {
+    return this.#admission.foresee(ask)
+  }
+
   /**
    * Writes the call's last record. True when it is durable, false when the caller need not wait for that
    * any longer: then it is written as soon as the store can, and the hold stays until it is.
@@ -216,9 +222,9 @@ export class Ledger implements Ticker {
     this.#pen.delay(operation, row, cause)
   }
 
-  /** Another supplier is asked. Nobody waits for this: the hold lists all who may be. */
-  noteAttempt({ hold }: Operation, supplier: string): void {
-    this.#pen.writeLater([attemptNote(this.#calendar.now(), hold.requestId, supplier)])
+  /** Somebody is asked who was not to be the first. Nobody waits for this: the hold lists all who may be. */
+  noteAttempt({ hold }: Operation, asked: Required<AttemptNote>): void {
+    this.#pen.writeLater([attemptNote(this.#calendar.now(), hold.requestId, asked)])
   }
 
   /** A long stream has come this far, should the process not see its end. */

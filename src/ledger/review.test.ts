@@ -2,7 +2,8 @@
 // a rule or a person ends it, once.
 import { hourOf } from '../core/hour.ts'
 import { describe, expect, it } from 'bun:test'
-import { toNanoUsd } from '../core/money.ts'
+import { toNanoUsd, toPicoUsd } from '../core/money.ts'
+import type { AttemptNote, Terms } from '../core/record.ts'
 import { askOf, endOf, holdOf, keyOf, openRoom, turns, type Room } from '../../test/fakes/ledger.ts'
 import { MemoryStore, stateOf } from '../../test/fakes/memory-store.ts'
 import { Book, type Operation } from './book.ts'
@@ -17,22 +18,37 @@ import {
 } from './review.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
+/** As notes once were, which told no more. */
+const FIRST: AttemptNote = { supplier: 'first' }
+const SECOND: AttemptNote = { supplier: 'second' }
+
+const STAND_IN = JSON.stringify([
+  { supplier: 'first', region: 'EU', model: 'm', price: priceOf(1) },
+  { supplier: 'first', region: 'EU', model: 'spare', price: priceOf(7) },
+] satisfies Terms)
+
+/** In nano-dollars a token. */
+function priceOf(rate: number): Terms[number]['price'] {
+  return { input: toPicoUsd(rate * 1000), output: toPicoUsd(rate * 1000) }
+}
 
 interface Past {
   readonly amount?: number
   readonly inputTokens?: number
-  readonly suppliers?: readonly string[]
+  readonly asked?: readonly AttemptNote[]
+  readonly terms?: string
   readonly outputTokens?: number
 }
 
 function lost({
   amount = 100,
   inputTokens = 5,
-  suppliers = [],
+  asked = [],
   outputTokens = 0,
+  ...change
 }: Past = {}): Operation {
-  const hold = holdOf({ at: NOON, amount: toNanoUsd(amount), inputTokens, stream: true })
-  return new Book().adopt({ hold, reviewAt: NOON, suppliers, outputTokens })
+  const hold = holdOf({ at: NOON, amount: toNanoUsd(amount), inputTokens, stream: true, ...change })
+  return new Book().adopt({ hold, reviewAt: NOON, asked, outputTokens })
 }
 
 describe('the estimate of a lost call', () => {
@@ -45,12 +61,18 @@ describe('the estimate of a lost call', () => {
   })
 
   it('is at the price of whoever was asked last', () => {
-    const operation = lost({ inputTokens: 5, outputTokens: 2, suppliers: ['first', 'second'] })
+    const operation = lost({ inputTokens: 5, outputTokens: 2, asked: [FIRST, SECOND] })
     expect(estimateOf(operation)).toBe(toNanoUsd(10 + 40))
   })
 
+  it('is that of the model that was asked, where its supplier serves what stands in for it, too', () => {
+    const asked = [{ supplier: 'first', model: 'spare', number: 2 }]
+    expect(estimateOf(lost({ asked, terms: STAND_IN }))).toBe(toNanoUsd(5 * 7))
+    expect(estimateOf(lost({ asked: [FIRST], terms: STAND_IN }))).toBe(toNanoUsd(5))
+  })
+
   it('is at the first price when the records name nobody that the hold allows', () => {
-    expect(estimateOf(lost({ suppliers: ['nobody'] }))).toBe(toNanoUsd(5))
+    expect(estimateOf(lost({ asked: [{ supplier: 'nobody' }] }))).toBe(toNanoUsd(5))
   })
 
   it('never exceeds what was held', () => {
@@ -60,7 +82,7 @@ describe('the estimate of a lost call', () => {
 
 describe('the row that ends a review', () => {
   it('tells what the hold told, and belongs to its hour', () => {
-    const operation = lost({ suppliers: ['second'], outputTokens: 2 })
+    const operation = lost({ asked: [SECOND], outputTokens: 2 })
     const { hold } = operation
     expect(resolvedRow(operation, 'charge_estimate')).toMatchObject({
       at: hold.at,
@@ -84,6 +106,24 @@ describe('the row that ends a review', () => {
     })
   })
 
+  it('names the model that was asked, where its supplier serves what stands in for it, too', () => {
+    const asked = [{ supplier: 'first', model: 'spare', number: 2 }]
+    const row = resolvedRow(lost({ asked, terms: STAND_IN }), 'charge_estimate')
+    expect(row).toMatchObject({ supplier: 'first', model: 'spare', attempts: 2 })
+    expect(row.details).toMatchObject({ asked: 'm' })
+  })
+
+  it.each<readonly [attempts: number, asked: readonly AttemptNote[]]>([
+    [1, []],
+    [2, [SECOND]],
+    [3, [SECOND, FIRST]],
+    [1, [{ ...SECOND, model: 'm', number: 1 }]],
+    [2, [{ ...SECOND, model: 'm', number: 2 }]],
+    [2, [1, 2].map((number) => ({ ...SECOND, model: 'm', number }))],
+  ])('counts %d attempts, whoever was the first: %j', (attempts, asked) => {
+    expect(resolvedRow(lost({ asked }), 'charge_hold').attempts).toBe(attempts)
+  })
+
   it('charges the estimate, or all that was held, and says by which rule', () => {
     const estimate = resolvedRow(lost(), 'charge_estimate')
     expect(Number(estimate.cost)).toBe(5)
@@ -101,6 +141,15 @@ describe('the row that ends a review', () => {
     expect(decide(40).details).toEqual({ resolved: { by: 'root', reason: 'seen on the bill' } })
   })
 
+  it('tells what was asked for, where whoever was asked has the model under another name', () => {
+    const { hold, ...others } = lost()
+    const model = resolvedRow(lost(), 'charge_hold').model
+    const named = { ...others, hold: { ...hold, model: 'nick' } } as Operation
+    expect(resolvedRow(named, 'charge_hold')).toMatchObject({ model, details: { asked: 'nick' } })
+    const plain = { ...others, hold: { ...hold, model } } as Operation
+    expect(resolvedRow(plain, 'charge_hold').details).not.toHaveProperty('asked')
+  })
+
   it('is void when it costs nothing', () => {
     const free = resolvedRow(lost({ inputTokens: 0 }), 'charge_estimate')
     expect(free).toMatchObject({ state: 'voided', cost: toNanoUsd(0), held: toNanoUsd(100) })
@@ -112,12 +161,13 @@ describe('notes', () => {
     const hold = holdOf()
     const { open } = stateOf([
       { type: 'hold', hold },
-      attemptNote(NOON, hold.requestId, 'second'),
+      attemptNote(NOON, hold.requestId, { ...SECOND, model: 'm', number: 2 }),
       progressNote(NOON, hold.requestId, 5),
       progressNote(NOON, hold.requestId, 9),
       reviewNote(NOON + 7, hold.requestId),
     ])
-    expect(open).toEqual([{ hold, reviewAt: NOON + 7, suppliers: ['second'], outputTokens: 9 }])
+    const asked = [{ supplier: 'second', model: 'm', number: 2 }]
+    expect(open).toEqual([{ hold, reviewAt: NOON + 7, asked, outputTokens: 9 }])
   })
 
   it('tell for how long the books could not be written, in whole milliseconds', () => {
@@ -330,10 +380,11 @@ describe('another supplier', () => {
   it('that is asked is noted, and the estimate is at its price', async () => {
     const before = await openRoom({ keys: [KEY] })
     const { operation } = await before.ledger.hold(askOf(KEY, 100))
-    before.ledger.noteAttempt(operation, 'second')
+    const asked = { supplier: 'second', model: 'm', number: 2 }
+    before.ledger.noteAttempt(operation, asked)
     await turns()
     const room = await again(before)
-    expect(reviewed(room).suppliers).toEqual(['second'])
+    expect(reviewed(room).asked).toEqual([asked])
     expect(estimateOf(reviewed(room))).toBe(toNanoUsd(10))
   })
 })

@@ -33,8 +33,7 @@ export function reviewNote(at: number, requestId: string): LedgerRecord {
   return note(at, 'review', requestId, body)
 }
 
-export function attemptNote(at: number, requestId: string, supplier: string): LedgerRecord {
-  const body: AttemptNote = { supplier }
+export function attemptNote(at: number, requestId: string, body: AttemptNote): LedgerRecord {
   return note(at, 'attempt', requestId, body)
 }
 
@@ -72,6 +71,7 @@ export function resolvedRow(
 ): AuditRow {
   const { hold } = operation
   const asked = askedLast(operation)
+  const model = asked?.model ?? hold.model
   const resolution = typeof decision === 'string' ? byRule(operation, decision) : decision
   const cost = toNanoUsd(Math.min(resolution.cost, hold.amount))
   return {
@@ -81,7 +81,7 @@ export function resolvedRow(
     projectId: hold.projectId,
     keyId: hold.keyId,
     endpoint: hold.endpoint,
-    model: asked?.model ?? hold.model,
+    model,
     supplier: asked?.supplier,
     region: asked?.region,
     inputTokens: hold.inputTokens,
@@ -92,7 +92,7 @@ export function resolvedRow(
     status: LOST_STATUS,
     code: LOST_CODE,
     stream: hold.stream,
-    attempts: 1 + operation.suppliers.length,
+    attempts: countAttempts(operation),
     state: cost > 0 ? 'settled' : 'voided',
     evidence: 'crashed',
     held: hold.amount,
@@ -101,7 +101,11 @@ export function resolvedRow(
     heldMs: undefined,
     count: 1,
     payer: hold.payer,
-    details: { resolved: { by: resolution.by, reason: resolution.reason } },
+    route: undefined,
+    details: {
+      ...(model !== hold.model && { asked: hold.model }),
+      resolved: { by: resolution.by, reason: resolution.reason },
+    },
   }
 }
 
@@ -113,11 +117,26 @@ function byRule(operation: Operation, rule: 'charge_estimate' | 'charge_hold'): 
 }
 
 /** Of those that may have been asked, the one that is known to have been asked last. */
-function askedLast({ hold, suppliers }: Operation): TermsEntry | undefined {
+function askedLast({ hold, asked }: Operation): TermsEntry | undefined {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its own print, from its own chain
   const terms = JSON.parse(hold.terms) as Terms
-  const last = suppliers.at(-1)
-  return terms.find(({ supplier }) => supplier === last) ?? terms[0]
+  const last = asked.at(-1)
+  return terms.find((entry) => last !== undefined && isMeant(last, entry)) ?? terms[0]
+}
+
+/** Whether the note is of this entry; one supplier may serve a model and what stands in for it. */
+export function isMeant({ supplier, model }: AttemptNote, entry: TermsEntry): boolean {
+  return supplier === entry.supplier && (model === undefined || model === entry.model)
+}
+
+/** That the first of the terms was asked first is not written down, but shows in who was asked after it. */
+function countAttempts({ asked }: Operation): number {
+  return asked.at(-1)?.number ?? 1 + asked.length
+}
+
+/** Whether the first of the terms is known to have been asked first. */
+export function beganInOrder({ asked }: Operation): boolean {
+  return asked.length > 0 && asked[0]!.number !== 1
 }
 
 function usageOf(inputTokens: number, outputTokens: number): Usage {

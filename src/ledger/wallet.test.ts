@@ -194,7 +194,7 @@ describe('a book', () => {
   it('takes over holds from before there were payers, and those of a wallet', () => {
     const book = new Book()
     const payer = new Wallet('wal_1').terms([{ link: 'caller', walletId: 'wal_1' }], 0, 0)
-    const rest = { reviewAt: NOON, suppliers: [], outputTokens: 0 }
+    const rest = { reviewAt: NOON, asked: [], outputTokens: 0 }
     expect(book.adopt({ hold: holdOf(), ...rest }).wallet).toBeUndefined()
     book.adopt({ hold: holdOf({ payer, amount: toNanoUsd(7) }), ...rest })
     book.adoptBalance({ walletId: 'wal_1', credited: 1n, charged: 4n, before: -2n })

@@ -2,8 +2,10 @@
 // the key allows model and region. Nothing here waits, and nothing here costs money.
 import { GatewayError } from '../core/problem.ts'
 import type { KeyRecord } from '../core/key.ts'
+import { isNoPlace } from '../core/region.ts'
 import { SESSION_LENGTH_MAX } from '../dialects/dialect.ts'
-import type { Candidate } from '../suppliers/routes.ts'
+import type { RegionTree } from '../catalog/regions.ts'
+import type { Route } from '../routing/routes.ts'
 import type { Admitted, Plant, Received } from './call.ts'
 
 const QUOTED_LENGTH_MAX = 64
@@ -13,13 +15,12 @@ export function admit(call: Received, plant: Plant): Admitted {
   const facts = call.dialect.peek(call.body)
   call.asked.model = facts.model
   call.asked.stream = facts.stream
-  const candidates = plant.routes.find(facts.model)
-  if (candidates === undefined) throw unknownModel(facts.model)
-  const regions = narrowRegions(call.key, facts.region)
-  checkModel(call.key, facts.model, candidates)
+  const route = plant.routes.find(facts.model)
+  if (route === undefined) throw unknownModel(facts.model)
+  const regions = narrowRegions(call.key, facts.region, plant.routes.regions)
+  checkModel(call.key, route)
   const rate = plant.rates.take(call.key, plant.clock.elapsed())
-  const sessionId = sessionHeader ?? facts.sessionId
-  return { ...call, facts, candidates, regions, sessionId, rate }
+  return { ...call, sessionHeader, facts, route, regions, rate }
 }
 
 function checkSession(session: string | undefined): string | undefined {
@@ -45,11 +46,13 @@ function unknownModel(model: string): GatewayError {
   )
 }
 
-/** The key's list holds plain model ids; a pinned spelling of an allowed model is allowed too. */
-function checkModel(key: KeyRecord, model: string, candidates: readonly Candidate[]): void {
-  const { allowedModels } = key
-  if (allowedModels === undefined || allowedModels.includes(model)) return
-  if (candidates.every(({ modelId }) => allowedModels.includes(modelId))) return
+/**
+ * The key's list holds names of models; a pinned spelling of an allowed model is allowed too, and so is another name
+ * for it. What stands in for a model is looked at when the list is made.
+ */
+function checkModel({ allowedModels }: KeyRecord, { names }: Route): void {
+  if (allowedModels === undefined) return
+  for (const name of names) if (allowedModels.includes(name)) return
   throw new GatewayError(
     'model_not_allowed',
     'This key may not use that model. Ask for a model on its list or have the list extended.',
@@ -57,14 +60,20 @@ function checkModel(key: KeyRecord, model: string, candidates: readonly Candidat
   )
 }
 
-/** A region named by the call may narrow what the key allows, never widen it. */
-function narrowRegions(key: KeyRecord, region: string | undefined): readonly string[] | undefined {
-  const allowed = key.allowedRegions
+/** A region named by the call may narrow what the key allows, never widen it: what is in both counts. */
+function narrowRegions(
+  { allowedRegions: allowed }: KeyRecord,
+  region: string | undefined,
+  tree: RegionTree,
+): readonly string[] | undefined {
   if (region === undefined) return allowed
-  if (allowed === undefined || allowed.includes(region)) return [region]
+  // To ask for no place is to ask for nothing; of a locked key it would be to ask for what is outside.
+  if (allowed === undefined) return isNoPlace(region) ? undefined : [region]
+  const common = new Set(allowed.flatMap((each) => tree.meet(each, region) ?? []))
+  if (common.size > 0) return [...common]
   throw new GatewayError(
     'permission_denied',
-    `This key is locked to ${allowed.join(', ')}; leave \`region\` out or name one of these.`,
-    { param: 'region' },
+    `This key is locked to ${allowed.join(', ')}; leave \`region\` out, or name one of these or a region inside of them.`,
+    { param: 'region', details: { regions: allowed } },
   )
 }

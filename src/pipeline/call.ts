@@ -6,6 +6,7 @@ import type { Directory } from '../access/directory.ts'
 import type { Rates, RateState } from '../access/rate.ts'
 import type { Evidence } from '../core/audit.ts'
 import type { Chain } from '../core/chain.ts'
+import type { Places } from '../core/places.ts'
 import type { Clock } from '../core/clock.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Price, Usage } from '../core/usage.ts'
@@ -18,11 +19,13 @@ import type { LedgerPolicy } from '../ledger/policy.ts'
 import type { Log } from '../observe/log.ts'
 import type { Trouble } from '../observe/trouble.ts'
 import type { Store } from '../store/store.ts'
-import type { Attempt, Candidate, Routes } from '../suppliers/routes.ts'
+import type { Retries } from '../routing/retries.ts'
+import type { Attempt, Route, Routes, Verdict } from '../routing/routes.ts'
+import type { Visit } from '../routing/lane.ts'
+import type { Session, Sessions } from '../routing/sessions.ts'
 import type { Timeouts } from '../suppliers/supplier.ts'
 import type { AttemptFailure } from '../upstream/failure.ts'
 import type { CallerLine, Lifeline } from '../upstream/lifeline.ts'
-import type { Drains } from './drains.ts'
 import type { Gate, GateLimits, Slot } from './gate.ts'
 
 /**
@@ -33,6 +36,12 @@ export interface Plant {
   readonly clock: Clock
   readonly store: Store
   readonly routes: Routes
+  /** Names the configuration in force: the same one has the same name. */
+  readonly snapshotId: string
+  readonly sessions: Sessions
+  readonly retries: Retries
+  /** From 0 inclusive to 1 exclusive: chance, where it has a say. */
+  readonly draw: () => number
   readonly limits: Limits
   /** How the models are listed: as an array, as a list object, or as the client at hand reads them. */
   readonly modelsShape: 'auto' | 'array' | 'list'
@@ -50,7 +59,9 @@ export interface Plant {
   /** Every attempt under way, so that a shutdown can end them. */
   readonly lifelines: Chain<Lifeline>
   /** Every answer that is read to its end for the books alone. */
-  readonly drains: Drains
+  readonly drains: Places
+  /** Of questions what a call would meet, which take time and cost nobody anything. */
+  readonly questions: Places
 }
 
 /** The timeouts are those of suppliers and models that have none of their own. */
@@ -91,6 +102,7 @@ export interface Received {
   readonly body: Uint8Array
   /** The right to the Idempotency-Key that it is asked under: written with the hold, and over with its end. */
   readonly claim: Ticket | undefined
+  readonly headers: Headers
   readonly sessionHeader: string | undefined
   readonly caller: CallerLine
   /** Wall time of arrival. */
@@ -105,22 +117,28 @@ export interface Received {
 export interface Asked {
   model: string
   stream: boolean
+  /** How its list came about, once there is one. */
+  verdict?: Verdict
+  /** Regions that it must stay in. */
+  regions?: readonly string[] | undefined
 }
 
 /** The caller may ask this of this model. */
 export interface Admitted extends Received {
   readonly facts: Facts
   /** Everyone who serves the model, allowed or not. */
-  readonly candidates: readonly Candidate[]
+  readonly route: Route
   /** Regions that the call must stay in; undefined when any will do. */
   readonly regions: readonly string[] | undefined
-  readonly sessionId: string | undefined
   /** Undefined where the key has no rate. */
   readonly rate: RateState | undefined
 }
 
 /** The one list of who may answer, in order. Failover, region and price all read it. */
 export interface Planned extends Admitted {
+  readonly verdict: Verdict
+  /** Undefined where the call belongs to none. */
+  readonly session: Session | undefined
   readonly attempts: readonly Attempt[]
 }
 
@@ -144,7 +162,12 @@ export interface Try {
   /** Its place on the list of attempts. */
   readonly index: number
   readonly price: Price
+  readonly visit: Visit
+  /** Elapsed time at which it was asked. */
+  readonly askedMs: number
   failure?: AttemptFailure
+  /** Elapsed time at which it failed. */
+  endedMs?: number
 }
 
 /** How a call ended, as far as the books care. */

@@ -10,6 +10,7 @@ import type { Held, Outcome, Plant } from './call.ts'
 import { keepAnswer, keepStream, keepStreamFailure, leaveClaim } from './claim.ts'
 import type { UnaryAnswer } from './dispatch.ts'
 import { isDrained } from './drain.ts'
+import { sentMaximum } from './hold.ts'
 import { leavingOutcome, streamOutcome, unaryOutcome } from './outcome.ts'
 import type { RelayStream } from './relay.ts'
 import { isEstimate, price, settle, settleFailed, type Settled, type Settlement } from './settle.ts'
@@ -18,9 +19,14 @@ const encoder = new TextEncoder()
 const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
 /** How often a long stream writes down how far it has come. */
 const PROGRESS_MS = 10_000
+/** A supplier that was held back for so long may give up, and what it had sent until then is soon read. */
+const HELD_BACK_MS = 1_000
+const CATCH_UP_MS = 5_000
 const SETTLEMENT_HEADER = 'x-svc-settlement'
 const CODE_HEADER = 'x-svc-settlement-code'
 const MAXIMUM_HEADER = 'x-svc-max-tokens'
+const SESSION_HEADER = 'x-svc-session'
+const MODEL_HEADER = 'x-svc-model'
 
 export async function deliverUnary(
   call: Held,
@@ -79,18 +85,30 @@ function unaryHeaders(
     'x-svc-cost-usd': printUsd(settled.cost),
     [SETTLEMENT_HEADER]: settlement,
   }
-  if (call.fit.maxTokens !== undefined) headers[MAXIMUM_HEADER] = String(call.fit.maxTokens)
+  addRouting(headers, call)
   return headers
 }
 
 function routeHeaders(call: Held, latencyMs: number): Record<string, string> {
   const { supplier } = call.tries.at(-1)!.attempt
-  return {
+  const headers: Record<string, string> = {
     'x-svc-supplier': supplier.id,
     'x-svc-region': supplier.region,
     'x-svc-failover': call.tries.length > 1 ? 'true' : 'false',
     'x-svc-latency-ms': String(latencyMs),
   }
+  addRouting(headers, call)
+  return headers
+}
+
+/** What only some calls have to tell: of their maximum, their session, a model that stood in for the one they asked for. */
+function addRouting(headers: Record<string, string>, call: Held): void {
+  const { session, tries } = call
+  const maxTokens = sentMaximum(call)
+  if (maxTokens !== undefined) headers[MAXIMUM_HEADER] = String(maxTokens)
+  if (session !== undefined) headers[SESSION_HEADER] = session.state
+  const { candidate, modelId } = tries.at(-1)!.attempt
+  if (candidate.rank > 0) headers[MODEL_HEADER] = modelId
 }
 
 function costHeaders(settled: Settled, settlement: Settlement): Record<string, string> {
@@ -141,7 +159,6 @@ function streamHeaders(call: Held, latencyMs: number | undefined): Record<string
     // Proxies in between collect a stream into one lump unless they are told not to.
     'x-accel-buffering': 'no',
     ...(latencyMs === undefined ? {} : routeHeaders(call, latencyMs)),
-    ...(call.fit.maxTokens === undefined ? {} : { [MAXIMUM_HEADER]: String(call.fit.maxTokens) }),
   }
 }
 
@@ -181,6 +198,8 @@ class Delivery implements Ticker {
   /** Set by every write and timed by the next tick: asking the clock each time costs more than writing. */
   #hasWritten = false
   #isWaiting = false
+  /** When a reader last ended a long wait for it. */
+  #heldBackAt = Number.NEGATIVE_INFINITY
   #isGone = false
   #hasBegun = false
   /** Wakes a delivery that waits for a reader who has gone. */
@@ -247,6 +266,7 @@ class Delivery implements Ticker {
     const failure = this.#isGone ? new CallerGone() : stream.failure
     const outcome = streamOutcome(this.#call, stream, failure, firstTokenMs)
     const settled = price(this.#call, outcome, this.#plant)
+    if (failure !== undefined && this.#wasHeldBack()) leaveEarly(this.#call)
     const settling = settle(this.#call, outcome, settled, this.#plant)
     if (this.#call.claim !== undefined)
       this.#keep(stream, this.#comments(settled, durably(outcome)))
@@ -326,10 +346,18 @@ class Delivery implements Ticker {
   async #untilRead(unread: Promise<number>): Promise<void> {
     // The runtime never settles its promise once the caller has gone.
     const gone = new Promise<void>((resolve) => (this.#wake = resolve))
+    const { clock } = this.#plant
+    const start = clock.elapsed()
     this.#isWaiting = true
     await Promise.race([unread, gone])
     this.#isWaiting = false
-    this.#wroteAt = this.#plant.clock.elapsed()
+    this.#wroteAt = clock.elapsed()
+    if (this.#wroteAt - start >= HELD_BACK_MS) this.#heldBackAt = this.#wroteAt
+  }
+
+  /** Until a moment ago the supplier could not send, because the caller did not read. */
+  #wasHeldBack(): boolean {
+    return this.#plant.clock.elapsed() - this.#heldBackAt < CATCH_UP_MS
   }
 
   /** Without the error the runtime would end the stream properly, and half an answer would look whole. */
@@ -362,6 +390,11 @@ class Delivery implements Ticker {
       this.#plant.ledger.noteProgress(this.#call.operation, outputTokens)
     this.#notedTokens = outputTokens
   }
+}
+
+/** Whoever breaks off because nobody reads has not failed: its lane hears no more of it. */
+function leaveEarly({ tries }: Held): void {
+  tries.at(-1)?.visit.leave()
 }
 
 function warnOfUsage(call: Held, { trouble }: Plant): void {

@@ -1,17 +1,21 @@
 // Sends the call to one supplier after the other until one of them answers. A failure moves on at once
 // and without waiting; the caller's own fault, and the caller's leaving, end it.
 import { advise, GatewayError } from '../core/problem.ts'
+import type { AttemptNote } from '../core/record.ts'
 import type { AnswerFacts } from '../dialects/dialect.ts'
 import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { CallerGone, Lifeline } from '../upstream/lifeline.ts'
-import type { Attempt } from '../suppliers/routes.ts'
+import type { Awaited } from '../routing/lane.ts'
+import type { Attempt } from '../routing/routes.ts'
 import type { Held, Plant, Try } from './call.ts'
 import { isUntouched } from './claim.ts'
-import { exhausted, refusal, scrub } from './refusal.ts'
+import { exhausted, inBand, refusal, scrub } from './refusal.ts'
 import { drain, isDrained } from './drain.ts'
+import { sentMaximum } from './hold.ts'
 import { basicsOf, RelayStream } from './relay.ts'
+import { Tour } from './tour.ts'
 
 const PATIENCE_MS = 100
 
@@ -28,32 +32,79 @@ export function dispatchStream(call: Held, plant: Plant): Promise<RelayStream> {
   return firstOf(call, plant, (attempt) => askStream(call, attempt, plant))
 }
 
-async function firstOf<Answer>(
+async function firstOf<Answer>(call: Held, plant: Plant, ask: Ask<Answer>): Promise<Answer> {
+  const tour = new Tour(call, plant)
+  try {
+    return await travel(tour, call, plant, ask)
+  } finally {
+    tour.end()
+  }
+}
+
+type Ask<Answer> = (attempt: Attempt) => Promise<Answer>
+
+async function travel<Answer>(
+  tour: Tour,
   call: Held,
   plant: Plant,
-  ask: (attempt: Attempt) => Promise<Answer>,
+  ask: Ask<Answer>,
 ): Promise<Answer> {
-  let failed: Try | undefined
-  for (const [index, attempt] of call.attempts.entries()) {
-    if (call.tries.length === plant.limits.attemptsMax) break
-    if (failed !== undefined && isSameTrouble(failed, attempt)) continue
+  for (let index = tour.next(); index !== undefined; index = tour.next()) {
     checkPresence(call, plant)
     // Held in the last moment, when whatever was under way had just been cut.
     plant.ledger.checkRunning()
-    const attempted: Try = { attempt, index, price: call.prices[index]! }
-    call.tries.push(attempted)
-    if (call.tries.length > 1) plant.ledger.noteAttempt(call.operation, attempt.supplier.id)
+    const attempted = enter(call, index, plant)
     try {
-      return await ask(attempt)
+      const answer = await ask(attempted.attempt)
+      answered(call, plant)
+      return answer
     } catch (thrown) {
       if (!(thrown instanceof AttemptFailure)) throw thrown
-      attempted.failure = thrown
-      failed = attempted
-      if (thrown.isFinal) throw thrown.problem
-      plant.trouble.failed(attempt.supplier.id, thrown.problem)
+      note(attempted, thrown, plant)
+      if (thrown.isFinal && !tour.hasLarger(thrown)) throw thrown.problem
     }
   }
-  throw exhausted(call)
+  if (call.tries.length === 0) checkPresence(call, plant)
+  const last = call.tries.at(-1)?.failure
+  // Somebody larger was there, and could no longer be asked.
+  throw last?.isFinal === true ? last.problem : exhausted(call, plant.clock.elapsed())
+}
+
+function enter(call: Held, index: number, { clock, ledger }: Plant): Try {
+  const attempt = call.attempts[index]!
+  const now = clock.elapsed()
+  const visit = attempt.candidate.lane.enter(now, awaitedOf(call), call.key.id)
+  const attempted: Try = { attempt, index, price: call.prices[index]!, visit, askedMs: now }
+  call.tries.push(attempted)
+  if (!isForetold(call, attempt)) ledger.noteAttempt(call.operation, noteOf(call, attempt))
+  return attempted
+}
+
+/** The hold says already who is asked first, unless that has changed since. */
+function isForetold({ tries, attempts: [first] }: Held, { supplier, modelId }: Attempt): boolean {
+  return tries.length === 1 && supplier.id === first?.supplier.id && modelId === first.modelId
+}
+
+function noteOf({ tries }: Held, { supplier, modelId }: Attempt): Required<AttemptNote> {
+  return { supplier: supplier.id, model: modelId, number: tries.length }
+}
+
+function awaitedOf({ route, facts }: Held): Awaited {
+  if (route.isNamed) return 'unmeasured'
+  return facts.stream ? 'first' : 'whole'
+}
+
+/** What one attempt came to, for the call, for the lane and for the operator. */
+function note(attempted: Try, failure: AttemptFailure, { clock, draw, trouble }: Plant): void {
+  attempted.failure = failure
+  attempted.endedMs = clock.elapsed()
+  const { visit, attempt } = attempted
+  if (!failure.isFinal) visit.failed(failure, clock.elapsed(), draw())
+  // What we ended ourselves is nobody's proof of life.
+  else if (failure.evidence === 'refused') visit.refused(clock.elapsed())
+  if (!failure.isFinal || failure.problem.code === 'provider_response_too_large')
+    trouble.failed(attempt.supplier.id, failure.problem)
+  visit.leave()
 }
 
 /**
@@ -69,26 +120,21 @@ function checkPresence(call: Held, plant: Plant): void {
     throw new CallerGone()
 }
 
-/** Refusals that are about an account: the supplier's next account may fare better. */
-const OF_AN_ACCOUNT = new Set([401, 402, 403, 429])
-
-/** Another account of a supplier that is down would find it just as much down. */
-function isSameTrouble({ attempt: { supplier }, failure }: Try, next: Attempt): boolean {
-  return supplier.id === next.supplier.id && !OF_AN_ACCOUNT.has(failure?.problem.status ?? 0)
-}
-
 async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<UnaryAnswer> {
   const lifeline = openLifeline(call, plant)
   // Each attempt has the whole of it: a share would cut off models that think for minutes.
   lifeline.expect('answer', attempt.timeouts.unaryMs)
+  let response: Response | undefined
   try {
-    const response = await send(call, attempt, lifeline)
+    response = await send(call, attempt, lifeline)
+    lifeline.heard()
+    hear(response, attempt, plant)
     if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
     const bytes = await readBody(response, plant.limits.answerBytesMax)
     const facts = readFacts(bytes, attempt)
     return { bytes: normalize(bytes, call, attempt), ...facts }
   } catch (thrown) {
-    const failure = asFailure(thrown, lifeline.signal)
+    const failure = asFailure(thrown, lifeline.signal, response !== undefined)
     // Whatever the supplier is still sending has no reader any more.
     if (!lifeline.signal.aborted) lifeline.abort(failure)
     throw failure
@@ -100,8 +146,11 @@ async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<Una
 async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<RelayStream> {
   const lifeline = openLifeline(call, plant)
   lifeline.expect('first byte', attempt.timeouts.firstByteMs)
+  let response: Response | undefined
   try {
-    const response = await send(call, attempt, lifeline)
+    response = await send(call, attempt, lifeline)
+    lifeline.heard()
+    hear(response, attempt, plant)
     if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
     if (response.body === null) throw new GatewayError('empty_stream')
     if (!isEventStream(response)) throw await notAStream(response, attempt, plant)
@@ -110,11 +159,20 @@ async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<Re
     await stream.open()
     return stream
   } catch (thrown) {
-    const failure = asFailure(thrown, lifeline.signal)
+    const failure = asFailure(thrown, lifeline.signal, response !== undefined)
     if (!lifeline.signal.aborted) lifeline.abort(failure)
     lifeline.release()
     throw failure
   }
+}
+
+/** Content has come: the lane is proved, and the session belongs there. */
+function answered(call: Held, { clock }: Plant): void {
+  const { visit, attempt, askedMs } = call.tries.at(-1)!
+  const now = clock.elapsed()
+  visit.answered(now)
+  const firstMs = call.facts.stream ? now - askedMs : undefined
+  call.session?.answered(attempt.candidate.lane, now, firstMs)
 }
 
 function openLifeline(call: Held, plant: Plant): Lifeline {
@@ -125,8 +183,15 @@ function openLifeline(call: Held, plant: Plant): Lifeline {
 
 function send(call: Held, attempt: Attempt, lifeline: Lifeline): Promise<Response> {
   const { body: asked, facts, fit } = call
-  const body = attempt.dialect.relay.patch(asked, facts, attempt.rewrite, fit)
+  const maxTokens = sentMaximum(call)
+  const adjustment = maxTokens === fit.maxTokens ? fit : { maxTokens }
+  const body = attempt.dialect.relay.patch(asked, facts, attempt.rewrite, adjustment)
   return attempt.upstream.post(attempt.path, body, lifeline)
+}
+
+/** What is left of the supplier's limits matters only where there is a choice between credentials. */
+function hear(response: Response, { candidate }: Attempt, { clock }: Plant): void {
+  if (candidate.credential !== undefined) candidate.lane.hear(response, clock)
 }
 
 /** An error inside of a 200 is the supplier's own text, which may repeat our credential to us. */
@@ -134,7 +199,7 @@ function readFacts(bytes: Uint8Array, attempt: Attempt): AnswerFacts {
   try {
     return attempt.dialect.relay.read(bytes)
   } catch (thrown) {
-    throw thrown instanceof GatewayError ? scrub(thrown, attempt) : thrown
+    throw thrown instanceof GatewayError ? inBand(scrub(thrown, attempt), attempt) : thrown
   }
 }
 
@@ -153,18 +218,14 @@ function isEventStream(response: Response): boolean {
 }
 
 /** Some suppliers answer a stream request with an error as plain JSON and status 200. */
-async function notAStream(
-  response: Response,
-  attempt: Attempt,
-  plant: Plant,
-): Promise<GatewayError> {
+async function notAStream(response: Response, attempt: Attempt, plant: Plant): Promise<Error> {
   const bytes = await readBody(response, plant.limits.answerBytesMax)
   if (bytes.length === 0) return advise('empty_stream', 'The supplier sent nothing.')
   try {
     readFacts(bytes, attempt)
   } catch (thrown) {
     // Only an error in the supplier's own words says more than that this is no stream.
-    if (thrown instanceof GatewayError && thrown.origin !== undefined) return thrown
+    if (thrown instanceof AttemptFailure && thrown.problem.origin !== undefined) return thrown
   }
   return advise('non_json_provider_response', 'The supplier sent no event stream.')
 }

@@ -21,6 +21,11 @@ export class Gate {
     return new Slot(own.join(true), this.#all.join(true))
   }
 
+  /** Calls under way. */
+  get size(): number {
+    return this.#all.size
+  }
+
   /** Refuses early, before a body is read that could not be served. */
   check({ inFlightMax }: GateLimits): void {
     if (this.#all.size >= inFlightMax) throw full()

@@ -4,29 +4,24 @@ import type { Claim } from '../core/claim.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { PayerChain } from '../core/payer.ts'
 import { GatewayError } from '../core/problem.ts'
+import type { Price } from '../core/usage.ts'
 import { Bound, type BoundTerms } from '../ledger/cost/bound.ts'
 import type { Uncounted } from '../ledger/cost/counter.ts'
 import { estimateUsage } from '../ledger/cost/estimate.ts'
 import { priceAt } from '../ledger/cost/price.ts'
 import type { HoldAsk } from '../ledger/ledger.ts'
 import type { Held, Planned, Plant } from './call.ts'
-import { termsOf, type CallTerms } from './terms.ts'
+import { termsOf } from './terms.ts'
 
 /** Resolves when the hold is durable. */
 export async function hold(call: Planned, plant: Plant): Promise<Held> {
   const { clock, gate, ledger, limits } = plant
-  const { load } = call.facts
-  // As it is now: whatever was waited for since, such as an earlier claim, may have seen it changed or revoked.
-  const key = plant.keyring.current(call.key)
-  const prices = call.attempts.map(({ route }) => priceAt(route.prices, call.at))
-  const terms = termsOf(call.attempts, prices)
-  const bound = new Bound(load, terms.list)
-  const ask = new Ask(call, plant, { key, terms, bound })
-  const limited = whoIsLimited(ask, plant)
-  if (limited !== undefined) checkBounded(call, ask, limited, plant)
-  const slot = gate.enter(key.id, limits)
+  const ask = new Ask(call, plant)
+  ask.check()
+  const slot = gate.enter(ask.key.id, limits)
   try {
     const { operation, fit } = await ledger.hold(ask)
+    const { prices, closest: bound } = ask
     return { ...call, prices, operation, bound, fit, tries: [], slot, heldAtMs: clock.elapsed() }
   } catch (thrown) {
     slot.leave()
@@ -34,14 +29,8 @@ export async function hold(call: Planned, plant: Plant): Promise<Held> {
   }
 }
 
-interface AskParts {
-  readonly key: KeyRecord
-  readonly terms: CallTerms
-  readonly bound: Bound
-}
-
 /** What the ledger is asked for. Its methods are for calls that do not fit at once, which are few. */
-class Ask implements HoldAsk {
+export class Ask implements HoldAsk {
   readonly key: KeyRecord
   readonly projectId: string | undefined
   readonly claim: Claim | undefined
@@ -52,12 +41,21 @@ class Ask implements HoldAsk {
   readonly terms: string
   readonly inputTokens: number
   readonly bound: Bound
+  /** What the money was set aside by: the bound, or what counting has made of it. */
+  closest: Bound
+  /** Prices at the moment of arrival, one for each attempt. */
+  readonly prices: readonly Price[]
   readonly #call: Planned
   readonly #plant: Plant
   readonly #list: readonly BoundTerms[]
 
-  constructor(call: Planned, plant: Plant, { key, terms, bound }: AskParts) {
-    this.key = key
+  constructor(call: Planned, plant: Plant) {
+    const prices = call.attempts.map(({ route }) => priceAt(route.prices, call.at))
+    const terms = termsOf(call.attempts, prices)
+    const bound = new Bound(call.facts.load, terms.list)
+    // As it is now: whatever was waited for since, such as an earlier claim, may have seen it changed or revoked.
+    this.key = plant.keyring.current(call.key)
+    this.prices = prices
     this.projectId = call.projectId
     this.claim = call.claim?.record
     this.requestId = call.id
@@ -67,13 +65,22 @@ class Ask implements HoldAsk {
     this.terms = terms.text
     this.inputTokens = likelyInput(call, bound)
     this.bound = bound
+    this.closest = bound
     this.#call = call
     this.#plant = plant
     this.#list = terms.list
   }
 
-  tighten(isWorthwhile: (closest: Bound) => boolean): Promise<Bound | Uncounted> {
-    return tighten(this.#call, this.#list, isWorthwhile, this.#plant)
+  /** Throws where somebody's limit would be none. */
+  check(): void {
+    const limited = whoIsLimited(this, this.#plant)
+    if (limited !== undefined) checkBounded(this.#call, this, limited, this.#plant)
+  }
+
+  async tighten(isWorthwhile: (closest: Bound) => boolean): Promise<Bound | Uncounted> {
+    const closer = await tighten(this.#call, this.#list, isWorthwhile, this.#plant)
+    if (typeof closer !== 'string') this.closest = closer
+    return closer
   }
 
   payers(): PayerChain {
@@ -90,7 +97,7 @@ function likelyInput({ facts: { load } }: Planned, { inputTokens }: Bound): numb
   return load.elsewhere === undefined ? estimateUsage(load, 0).inputTokens : inputTokens
 }
 
-/** Bytes bound the input from far above; counted, it may fit after all. */
+/** Bytes bound the input from far above; counted, by everybody's own vocabulary, it may fit after all. */
 async function tighten(
   { body, key, facts: { load } }: Planned,
   terms: readonly BoundTerms[],
@@ -99,9 +106,24 @@ async function tighten(
 ): Promise<Bound | Uncounted> {
   // Where input is free, and where no input at all would be too much, there is nothing to be found out.
   const hasPrice = terms.some(({ price }) => price.input > 0 || price.longContext !== undefined)
-  if (!hasPrice || !isWorthwhile(new Bound(load, terms, 0))) return 'final'
-  const counted = await counter.count(body, load, terms[0]?.limits?.tokenizer, key.id)
-  return typeof counted === 'number' ? new Bound(load, terms, counted) : counted
+  if (!hasPrice || !isWorthwhile(new Bound(load, terms, () => 0))) return 'final'
+  const tokenizers = [...new Set(terms.map(({ limits }) => limits?.tokenizer))]
+  // All at once: together they may take no longer than one.
+  const counts = await Promise.all(
+    tokenizers.map((each) => counter.count(body, load, each, key.id)),
+  )
+  const known: number[] = []
+  for (const counted of counts) {
+    if (typeof counted === 'string') return counted
+    known.push(counted)
+  }
+  return new Bound(load, terms, (tokenizer) => known[tokenizers.indexOf(tokenizer)]!)
+}
+
+/** What whoever was asked last was sent in place of the caller's maximum, for each choice. */
+export function sentMaximum({ bound, fit, tries }: Held): number | undefined {
+  const last = tries.at(-1)
+  return last === undefined ? undefined : bound.maxTokensAt(last.index, fit)
 }
 
 /** How a refusal calls whoever may spend only so much, and what would do instead. */

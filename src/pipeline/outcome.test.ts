@@ -1,7 +1,10 @@
 // Who leaves before anything came pays a supplier that was at work, and none that had failed by itself; of a
 // stream that broke, whoever broke it pays for what was not put out.
 import { expect, it } from 'bun:test'
+import { NO_LOAD, type ModelLimits } from '../core/load.ts'
+import { toPicoUsd } from '../core/money.ts'
 import { GatewayError } from '../core/problem.ts'
+import { Bound } from '../ledger/cost/bound.ts'
 import { AttemptFailure, type FailureEvidence } from '../upstream/failure.ts'
 import { CallerGone } from '../upstream/lifeline.ts'
 import type { Held, Try } from './call.ts'
@@ -38,4 +41,19 @@ it.each([
   const call = { facts: { load }, tries: [{}] } as unknown as Held
   const { evidence, usage } = streamOutcome(call, stream as RelayStream, failure, 1)
   expect([evidence, usage?.inputTokens]).toEqual(['broken', inputTokens])
+})
+
+it('what is elsewhere counts for what the model that was asked can read, whoever else is on the list', () => {
+  const load = { ...NO_LOAD, bytes: 40, messages: 1, elsewhere: 'file_id' }
+  const price = { input: toPicoUsd(1), output: toPicoUsd(1) }
+  const windows: readonly ModelLimits[] = [{ contextWindow: 9000 }, { contextWindow: 5000 }, {}]
+  const bound = new Bound(
+    load,
+    windows.map((limits) => ({ price, limits })),
+  )
+  const counted = windows.map((_, index) => {
+    const call: unknown = { facts: { load }, bound, tries: [{ index }] }
+    return leavingOutcome(call as Held).usage?.inputTokens
+  })
+  expect(counted).toEqual([9000, 5000, 40 + 16])
 })

@@ -56,12 +56,11 @@ export function leavingOutcome(call: Held): Outcome {
   return { ...end, evidence: 'broken', usage: countAll(call, 0, 0) }
 }
 
-/** Of what is elsewhere nobody here knows the length: it counts for all that the model can read. */
+/** Of what is elsewhere nobody here knows the length: it counts for all that the model which was asked can read. */
 function countAll({ facts, bound, tries }: Held, outputBytes: number, audioBytes: number): Usage {
   const counted = estimateUsage(facts.load, outputBytes, audioBytes)
   if (facts.load.elsewhere === undefined) return counted
-  const window = tries.at(-1)?.attempt.route.limits?.contextWindow ?? Infinity
-  return { ...counted, inputTokens: Math.min(bound.inputTokens, window) }
+  return { ...counted, inputTokens: bound.inputTokensAt(tries.at(-1)!.index) }
 }
 
 function describeEnd(

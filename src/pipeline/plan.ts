@@ -1,39 +1,104 @@
 // Decides who may answer and in which order. The list is made once, before any money is held, and
 // nothing that comes later can leave it.
 import { GatewayError } from '../core/problem.ts'
-import type { Attempt, Candidate } from '../suppliers/routes.ts'
+import { choose } from '../routing/choose.ts'
+import { NO_AUDIO, NO_IMAGES, NO_TOOLS, OUTSIDE, WAITING } from '../routing/reason.ts'
+import type { Route, Verdict } from '../routing/routes.ts'
+import { findSession } from '../routing/session-id.ts'
+import type { Session } from '../routing/sessions.ts'
 import type { Admitted, Planned, Plant } from './call.ts'
+import { everyoneWaits } from './refusal.ts'
 
 export function plan(call: Admitted, plant: Plant): Planned {
-  const attempts: Attempt[] = []
-  let isServed = false
-  let suppliers = 0
-  for (const candidate of call.candidates) {
-    if (!isInside(call, candidate)) continue
-    isServed = true
-    const attempt = findAttempt(call, candidate)
-    if (attempt === undefined) continue
-    // Several credentials of one supplier stand beside each other and are one supplier.
-    if (attempts.at(-1)?.supplier.id !== attempt.supplier.id) suppliers += 1
-    if (suppliers > plant.limits.attemptsMax) break
-    attempts.push(attempt)
-  }
-  if (attempts.length > 0) return { ...call, attempts }
-  throw isServed ? wrongEndpoint() : noCompliantRoute(call)
+  const session = findOwnSession(call, plant)
+  const verdict = judge(call, plant, session)
+  call.asked.verdict = verdict
+  call.asked.regions = call.regions
+  if (verdict.attempts.length === 0) throw nobody(call, verdict, plant)
+  for (const { use } of verdict.attempts) use.at = call.at
+  if (call.route.aliasUse !== undefined) call.route.aliasUse.at = call.at
+  return { ...call, verdict, attempts: verdict.attempts, session }
 }
 
-/** A region is a wall: a supplier that promises no place is inside of none. */
-function isInside(call: Admitted, candidate: Candidate): boolean {
-  return call.regions === undefined || call.regions.includes(candidate.supplier.region)
+/** Changes nothing, so that anybody may ask what would be. */
+export function judge(call: Admitted, plant: Plant, session: Session | undefined): Verdict {
+  const { route, facts, dialect, key, regions, at } = call
+  const { clock, limits } = plant
+  return choose(
+    {
+      route,
+      dialect: dialect.id,
+      regions,
+      allowedModels: key.allowedModels,
+      load: facts.load,
+      usesTools: facts.usesTools,
+      stream: facts.stream,
+      attemptsMax: limits.attemptsMax,
+      pin: session?.pin,
+      isPinSlow: session?.isSlow === true,
+    },
+    { at, now: clock.elapsed(), draw: plant.draw() },
+  )
 }
 
-function noCompliantRoute(call: Admitted): GatewayError {
-  const regions = call.regions?.join(', ') ?? ''
-  const places = [...new Set(call.candidates.map(({ supplier }) => supplier.region))].join(', ')
+/** With one way to go there is nothing to keep, and only who names a session is told of it. */
+export function findOwnSession(call: Admitted, plant: Plant): Session | undefined {
+  const { route, key, facts, headers, body, sessionHeader } = call
+  const { sessions, clock } = plant
+  const { max, infers } = sessions.policy
+  if (max === 0) return undefined
+  const unnamed = infers ? 'inferred' : 'sent'
+  const clues = { header: sessionHeader, facts, headers, body }
+  const id = findSession(clues, route.candidates.length > 1 ? unnamed : 'named')
+  if (id === undefined) return undefined
+  return sessions.open(id, { accountId: key.accountId, route }, clock.elapsed())
+}
+
+/** Why the list is empty: by who comes back, else by what is in the way of the one who came closest. */
+export function nobody(call: Admitted, { reasons }: Verdict, plant: Plant): GatewayError {
+  const pauses = pausesOf(call.route, reasons, plant)
+  if (pauses.length > 0) return everyoneWaits(call.regions, pauses)
+  // Of the model that was asked for: what stands in for it is nothing that the caller knows of.
+  const own = reasons.filter((_, index) => call.route.candidates[index]!.rank === 0)
+  const closest = Math.max(...own)
+  if (closest === NO_IMAGES) return lacking('capability_unsupported', 'images', call)
+  if (closest === NO_AUDIO) return lacking('capability_unsupported', 'audio', call)
+  if (closest === NO_TOOLS) return lacking('model_does_not_support_tools', 'tools', call)
+  return closest === OUTSIDE ? noCompliantRoute(call) : wrongEndpoint()
+}
+
+/** In seconds: how long each that has asked for a pause is left in peace. */
+function pausesOf(
+  { candidates }: Route,
+  reasons: readonly number[],
+  { clock }: Plant,
+): readonly number[] {
+  const now = clock.elapsed()
+  return candidates.flatMap(({ lane }, index) =>
+    reasons[index] === WAITING ? [lane.remaining(now) / 1000] : [],
+  )
+}
+
+function lacking(
+  code: 'capability_unsupported' | 'model_does_not_support_tools',
+  what: 'images' | 'audio' | 'tools',
+  { route }: Admitted,
+): GatewayError {
+  const can = route.candidates[0]?.route.capabilities?.join(', ') ?? ''
+  return new GatewayError(
+    code,
+    `This model is known to do without ${what}${can === '' ? '' : `; beside text it has ${can}`}. Ask for another model, or have the operator list \`${what}\` under its capabilities.`,
+    { param: 'model' },
+  )
+}
+
+function noCompliantRoute({ regions = [], route }: Admitted): GatewayError {
+  const own = route.candidates.filter(({ rank }) => rank === 0)
+  const places = [...new Set(own.map(({ supplier }) => supplier.region))].join(', ')
   return new GatewayError(
     'sovereign_route_unavailable',
-    `No configured supplier serves this model in ${regions}; nothing was sent. It is served in ${places}.`,
-    { status: 403, param: 'region', details: { regions: call.regions } },
+    `No configured supplier serves this model in ${regions.join(', ')}; nothing was sent. It is served in ${places}.`,
+    { status: 403, param: 'region', details: { regions } },
   )
 }
 
@@ -43,14 +108,4 @@ function wrongEndpoint(): GatewayError {
     'This model cannot be used on this endpoint. GET /v1/models lists the models there are.',
     { param: 'model' },
   )
-}
-
-/** Undefined where the supplier does not speak the caller's language. */
-function findAttempt({ dialect, at }: Admitted, { attempts }: Candidate): Attempt | undefined {
-  for (const attempt of attempts)
-    if (attempt.dialect.id === dialect.id) {
-      attempt.use.at = at
-      return attempt
-    }
-  return undefined
 }

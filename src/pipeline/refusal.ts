@@ -2,12 +2,15 @@
 // what is wrong between us and the supplier never looks like the caller's fault.
 import type { Clock } from '../core/clock.ts'
 import { advise, GatewayError, type ProblemOrigin } from '../core/problem.ts'
+import { readWait } from '../suppliers/rate-headers.ts'
 import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
-import type { Attempt } from '../suppliers/routes.ts'
+import { LISTED, RESTING, WAITING } from '../routing/reason.ts'
+import type { Attempt } from '../routing/routes.ts'
 import type { Held } from './call.ts'
+import { isHopeless } from './tour.ts'
 
 const ERROR_BYTES_MAX = 65_536
 const REASON_MS = 2_000
@@ -34,16 +37,37 @@ export async function refusal(
   lifeline.expect('reason', REASON_MS)
   const reason = await readReason(response, lifeline)
   const problem = scrub(attempt.dialect.problem.decode(status, reason ?? NOTHING), attempt)
-  if (CALLERS.has(status)) return new AttemptFailure(problem, 'refused', true)
-  const retryAfter = readRetryAfter(response.headers.get('retry-after'), clock)
+  if (CALLERS.has(status))
+    return new AttemptFailure(nameSize(problem), 'refused', { isFinal: true })
+  const waitMs = readWait(response, clock.now())
   return new AttemptFailure(
     new GatewayError(problem.code, problem.message, {
       status,
       ...(problem.origin === undefined ? {} : { origin: problem.origin }),
-      ...(retryAfter === undefined ? {} : { retryAfter }),
+      ...(waitMs === undefined ? {} : { retryAfter: waitMs / 1000 }),
     }),
     hasSaidWhy(problem, reason) ? 'refused' : 'unknown',
+    {
+      waitMs,
+      isSpent: attempt.dialect.problem.isSpent(problem),
+    },
   )
+}
+
+/** A server in front of a supplier refuses what is too large without a code of its own. */
+function nameSize(problem: GatewayError): GatewayError {
+  if (problem.status !== 413 || problem.origin?.code !== undefined) return problem
+  const { message, origin } = problem
+  return new GatewayError('request_too_large', message, origin === undefined ? {} : { origin })
+}
+
+/** An error inside of a 200 is as much of a refusal as one with a status, unless something came before it. */
+export function inBand(problem: GatewayError, attempt: Attempt): AttemptFailure {
+  const isRefusal = problem.origin !== undefined && problem.origin.isLate !== true
+  return new AttemptFailure(problem, isRefusal ? 'refused' : 'unknown', {
+    isFinal: isRefusal && CALLERS.has(problem.status),
+    isSpent: attempt.dialect.problem.isSpent(problem),
+  })
 }
 
 /** What a proxy says when the supplier behind it took too long: that one may be at work all the same. */
@@ -90,14 +114,6 @@ function withoutCut(message: string, secret: string): string {
   return message
 }
 
-function readRetryAfter(header: string | null, clock: Clock): number | undefined {
-  if (header === null) return undefined
-  const seconds = Number(header)
-  if (Number.isFinite(seconds)) return Math.max(0, seconds)
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - clock.now()) / 1000)
-}
-
 /** Codes that say precisely what was wrong when every attempt failed in the same way. */
 const TELLING = new Set([
   'provider_redirect_forbidden',
@@ -109,57 +125,117 @@ const TELLING = new Set([
   'stream_error',
 ])
 
-/** Every supplier was tried. One and the same precise failure is told as it is, else that all failed. */
-export function exhausted(call: Held): GatewayError {
+function findCommon(problems: readonly GatewayError[]): GatewayError | undefined {
+  const first = problems[0]
+  if (first === undefined || !TELLING.has(first.code)) return undefined
+  return problems.every(({ code }) => code === first.code) ? first : undefined
+}
+
+/** Nobody is left to ask. One and the same precise failure is told as it is, else that all failed. */
+export function exhausted(call: Held, now: number): GatewayError {
+  const returns = returnsOf(call, now)
+  if (call.tries.length === 0) return everyoneWaits(call.regions, returns)
   const problems = call.tries.flatMap(({ failure }) =>
     failure === undefined ? [] : [failure.problem],
   )
-  const first = problems[0]
-  if (
-    first !== undefined &&
-    TELLING.has(first.code) &&
-    problems.every(({ code }) => code === first.code)
+  const told =
+    findCommon(problems) ?? (returns.length > 0 ? undefined : findLasting(call, problems))
+  if (told !== undefined) return told
+  // Where somebody comes back, that is what is waited for, and not what time does not mend.
+  const own = problems.flatMap((problem) =>
+    returns.length > 0 && isLasting(problem) ? [] : (problem.retryAfter ?? 1),
   )
-    return first
   const every = (status: number): boolean => problems.every((problem) => problem.status === status)
-  if (every(404))
+  const why = every(429) ? 429 : every(504) ? 504 : 503
+  // Suppliers elsewhere may be well, but the region of the call is a wall for failover too.
+  const isWalled = why !== 504 && call.regions !== undefined
+  const code = isWalled ? 'sovereign_route_unavailable' : 'all_providers_exhausted'
+  return new GatewayError(code, describeAll(call, why), {
+    status: isWalled ? 503 : why,
+    // Who waited in vain for minutes needs no more waiting; the others do.
+    ...(why === 504 ? { retryable: true } : { retryAfter: Math.min(...own, ...returns) }),
+    details: detailsOf(call),
+  })
+}
+
+/** What all said and waiting does not cure; undefined where they said anything else. */
+function findLasting(call: Held, problems: readonly GatewayError[]): GatewayError | undefined {
+  if (problems.every(isGone))
     return new GatewayError(
       'model_unavailable',
-      'No supplier knows this model any more. Ask the operator to check its configuration.',
+      'No supplier that was asked knows this model any more. Ask the operator to check its configuration.',
       { retryable: false },
     )
-  if (problems.length > 0 && problems.every(isOurCredential))
-    return new GatewayError(
-      'all_providers_exhausted',
-      'Every supplier of this model refuses the credential of this gateway. Ask the operator to check it.',
-      { retryable: false, details: { attempts: call.tries.map(describe) } },
-    )
-  const waits = problems.map(({ retryAfter }) => retryAfter ?? 1)
-  const status = every(429) ? 429 : every(504) ? 504 : 503
-  // Suppliers elsewhere may be well, but the key's region is a wall for failover too.
-  const isWalled = status === 503 && call.regions !== undefined
-  const code = isWalled ? 'sovereign_route_unavailable' : 'all_providers_exhausted'
-  return new GatewayError(code, describeAll(problems.length, status), {
-    status,
-    // Who waited in vain for minutes needs no more waiting; the others do.
-    ...(status === 504 ? { retryable: true } : { retryAfter: Math.min(...waits, 60) }),
-    details: { attempts: call.tries.map(describe) },
-  })
+  if (!problems.every(isOurCredential)) return undefined
+  return new GatewayError(
+    'all_providers_exhausted',
+    'Every supplier that was asked refuses the credential of this gateway. Ask the operator to check it.',
+    { retryable: false, details: detailsOf(call) },
+  )
+}
+
+function isLasting(problem: GatewayError): boolean {
+  return isGone(problem) || isOurCredential(problem)
+}
+
+function isGone({ status }: GatewayError): boolean {
+  return status === 404
 }
 
 function isOurCredential({ status }: GatewayError): boolean {
   return status === 401 || status === 402 || status === 403
 }
 
-function describeAll(count: number, status: 429 | 503 | 504): string {
-  const who = count === 1 ? 'The one supplier of this model' : `Each of ${count} suppliers`
+/** In seconds: when those can be asked who have asked for a pause, or were not asked and might have answered. */
+function returnsOf({ route, verdict, tries }: Held, now: number): readonly number[] {
+  return route.candidates.flatMap((candidate, index) => {
+    const reason = verdict.reasons[index]!
+    if (reason !== LISTED && reason < RESTING) return []
+    const isAsked = tries.some(({ attempt }) => attempt.candidate === candidate)
+    if (!isAsked && tries.some((tried) => isHopeless(tried, candidate))) return []
+    if (candidate.lane.standing(now) === WAITING) return [candidate.lane.remaining(now) / 1000]
+    return isAsked ? [] : [1]
+  })
+}
+
+/** Nobody is asked who has asked for a pause; the shortest of them tells when to come back. */
+export function everyoneWaits(regions: Held['regions'], waits: readonly number[]): GatewayError {
+  const code = regions === undefined ? 'all_providers_exhausted' : 'sovereign_route_unavailable'
+  const who = waits.length === 1 ? 'The one supplier' : 'Every supplier'
+  const where = regions === undefined ? '' : ` in ${regions.join(', ')}`
+  return new GatewayError(
+    code,
+    `${who} that may be asked${where} has asked for a pause; nothing was sent. Try again in a moment.`,
+    {
+      status: regions === undefined ? 429 : 503,
+      retryAfter: Math.min(...waits),
+      ...(regions !== undefined && { details: { regions } }),
+    },
+  )
+}
+
+/** Others may serve the model, too: they were not asked. */
+function describeAll({ tries, regions }: Held, status: 429 | 503 | 504): string {
+  const count = new Set(tries.map(({ attempt }) => attempt.supplier.id)).size
+  const where = regions === undefined ? '' : ` in ${regions.join(', ')}`
+  const who =
+    count === 1
+      ? `The supplier that was asked${where}`
+      : `Each of ${count} suppliers that were asked${where}`
   const what = { 429: 'is out of capacity', 503: 'failed', 504: 'took too long' }[status]
   return `${who} ${what}. Try again in a moment.`
 }
 
+function detailsOf({ tries, regions }: Held): Readonly<Record<string, unknown>> {
+  return { ...(regions !== undefined && { regions }), attempts: tries.map(describe) }
+}
+
 function describe({ attempt, failure }: Held['tries'][number]): Readonly<Record<string, unknown>> {
+  const { supplier, credential, rank, modelId } = attempt.candidate
   return {
-    supplier: attempt.supplier.id,
+    supplier: supplier.id,
+    ...(credential !== undefined && { credential }),
+    ...(rank > 0 && { model: modelId }),
     code: failure?.problem.wireCode,
     status: failure?.problem.status,
   }

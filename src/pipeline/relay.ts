@@ -7,10 +7,10 @@ import { isSpent } from '../ledger/cost/estimate.ts'
 import { asFailure } from '../upstream/client.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
 import { FrameTooLarge, SseSplitter, type FrameData, type FrameSink } from '../wire/sse.ts'
-import type { Attempt } from '../suppliers/routes.ts'
+import type { Attempt } from '../routing/routes.ts'
 import type { Held, Plant } from './call.ts'
 import { isDrained } from './drain.ts'
-import { scrub } from './refusal.ts'
+import { inBand, scrub } from './refusal.ts'
 
 /** How much of an answer without content is kept before the supplier is given up. */
 const PREAMBLE_BYTES_MAX = 1_048_576
@@ -60,7 +60,8 @@ export class RelayStream implements FrameSink {
   #marker: Uint8Array | undefined
 
   constructor(call: Held, body: ReadableStream<Uint8Array>, lifeline: Lifeline, plant: Plant) {
-    this.#attempt = call.tries.at(-1)!.attempt
+    const { attempt, index } = call.tries.at(-1)!
+    this.#attempt = attempt
     this.#watcher = call.dialect.relay.watch()
     const { dialect, modelId, rewrite } = this.#attempt
     this.#basics = basicsOf(call, modelId)
@@ -68,7 +69,7 @@ export class RelayStream implements FrameSink {
       rewrite.normalize === true ? dialect.relay.normalize?.frames(this.#basics) : undefined
     this.#keepsUsage = call.facts.asksUsage
     this.#choices = call.facts.choices
-    this.#tokensMax = call.fit.outputTokens
+    this.#tokensMax = call.bound.outputTokensAt(index, call.fit)
     this.#splitter = new SseSplitter(this, plant.limits.frameBytesMax)
     this.#reader = body.getReader()
     this.#lifeline = lifeline
@@ -93,8 +94,7 @@ export class RelayStream implements FrameSink {
         this.#fail(new GatewayError('provider_response_too_large'))
     }
     if (this.#failure instanceof CallerGone) throw this.#failure
-    if (this.#failure !== undefined && !this.#hasContent)
-      throw asFailure(this.#failure, this.#lifeline.signal)
+    if (this.#failure !== undefined && !this.#hasContent) throw this.#asAttempt(this.#failure)
     if (!this.#isDone) this.#lifeline.expect('further data', this.#attempt.timeouts.idleMs)
   }
 
@@ -307,6 +307,12 @@ export class RelayStream implements FrameSink {
     this.#lifeline.release()
   }
 
+  /** Before any content: what the supplier said itself may be a refusal. */
+  #asAttempt(problem: GatewayError): Error {
+    if (problem.origin !== undefined) return inBand(problem, this.#attempt)
+    return asFailure(problem, this.#lifeline.signal, true)
+  }
+
   #asReason(thrown: unknown): GatewayError | CallerGone {
     const { signal } = this.#lifeline
     if (thrown instanceof GatewayError && !signal.aborted)
@@ -316,7 +322,7 @@ export class RelayStream implements FrameSink {
         'provider_response_too_large',
         'The supplier sent an event that is too large to read.',
       )
-    const failure = asFailure(thrown, signal)
+    const failure = asFailure(thrown, signal, true)
     if (failure instanceof CallerGone) return failure
     return this.#hasContent ? asInterruption(failure.problem) : failure.problem
   }

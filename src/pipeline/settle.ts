@@ -4,7 +4,10 @@ import type { AuditRow, CallDetails, Evidence, TryDetails } from '../core/audit.
 import { toNanoUsd, ZERO_USD, type NanoUsd } from '../core/money.ts'
 import type { GatewayError } from '../core/problem.ts'
 import { costOf, OVERRUN_MAX } from '../ledger/cost/price.ts'
+import { labelOf, tellVerdict, traceOf } from '../routing/trace.ts'
+import { CALLER_LEFT } from '../upstream/lifeline.ts'
 import type { Held, Outcome, Plant, Try } from './call.ts'
+import { sentMaximum } from './hold.ts'
 
 export interface Settled {
   readonly inputTokens: number
@@ -56,10 +59,25 @@ export async function settle(
   plant: Plant,
 ): Promise<Settlement> {
   call.slot.leave()
+  leaveLane(call, outcome, plant)
   noteOverrun(call, settled, plant)
-  const isDurable = await plant.ledger.end(call.operation, toRow(call, outcome, settled))
+  const isDurable = await plant.ledger.end(call.operation, toRow(call, outcome, settled, plant))
   if (!isDurable) return 'pending'
   return isEstimate(outcome.evidence) ? 'estimated' : 'settled'
+}
+
+/**
+ * Who began to answer and broke off has failed, whatever its words are worth, unless it was the caller who left. What
+ * failed before it began was judged then, or is a fault of our own.
+ */
+function leaveLane({ tries }: Held, outcome: Outcome, { clock }: Plant): void {
+  const { evidence, status, code, firstTokenMs } = outcome
+  const visit = tries.at(-1)?.visit
+  if (visit === undefined) return
+  if (code !== undefined && status !== CALLER_LEFT) {
+    if (firstTokenMs !== undefined) visit.broke(code, clock.elapsed())
+  } else if (evidence === 'reported' || evidence === 'counted') visit.finished(clock.elapsed())
+  visit.leave()
 }
 
 /**
@@ -92,7 +110,7 @@ function isPaid(evidence: Evidence): boolean {
   return evidence === 'reported' || isEstimate(evidence)
 }
 
-function toRow(call: Held, outcome: Outcome, settled: Settled): AuditRow {
+function toRow(call: Held, outcome: Outcome, settled: Settled, plant: Plant): AuditRow {
   const last = call.tries.at(-1)?.attempt
   const { usage, evidence } = outcome
   const { hold } = call.operation
@@ -103,7 +121,7 @@ function toRow(call: Held, outcome: Outcome, settled: Settled): AuditRow {
     projectId: call.projectId,
     keyId: call.key.id,
     endpoint: call.path,
-    model: last?.modelId ?? call.facts.model,
+    model: modelOf(call, evidence),
     supplier: last?.supplier.id,
     region: last?.supplier.region,
     inputTokens: usage?.inputTokens,
@@ -123,37 +141,86 @@ function toRow(call: Held, outcome: Outcome, settled: Settled): AuditRow {
     heldMs: Math.round((call.heldAtMs - call.startedMs) * 1000) / 1000,
     count: 1,
     payer: hold.payer,
-    details: detailsOf(call, outcome),
+    route: traceOf(call.route, call.verdict, plant.snapshotId),
+    details: detailsOf(call, outcome, settled),
   }
+}
+
+/** The model that answered; of a call that came to nothing the one that its name means, whoever was asked last. */
+function modelOf({ route, tries }: Held, evidence: Evidence): string {
+  const answered = isPaid(evidence) ? tries.at(-1)?.attempt : undefined
+  return (answered ?? route.candidates[0]!).modelId
 }
 
 /** Most calls simply go well, and then there is nothing to add. */
-function detailsOf(call: Held, outcome: Outcome): CallDetails | undefined {
-  const { usage, evidence } = outcome
-  const { tries, fit } = call
-  const hasFailed = tries.length > 1 || tries[0]?.failure !== undefined || evidence === 'unknown'
-  const hasParts =
-    usage !== undefined && usage.cachedTokens + usage.cacheWriteTokens + usage.reasoningTokens > 0
-  if (!hasFailed && !hasParts && fit.maxTokens === undefined) return undefined
+function detailsOf(call: Held, outcome: Outcome, settled: Settled): CallDetails | undefined {
+  const { session, route } = call
+  const isOther = route.name !== modelOf(call, outcome.evidence)
+  const maxTokens = sentMaximum(call)
+  const hasMoved = session?.state === 'moved'
+  const tries = triesOf(call, outcome, settled)
+  const parts = partsOf(outcome)
+  const isPlain = !isOther && !hasMoved && maxTokens === undefined
+  if (isPlain && tries === undefined && parts === undefined) return undefined
   return {
-    ...(hasFailed && { tries: tries.map((each) => describeTry(call, each, outcome)) }),
-    ...(fit.maxTokens !== undefined && { maxTokens: fit.maxTokens }),
-    ...(hasParts && {
-      cachedTokens: usage.cachedTokens,
-      cacheWriteTokens: usage.cacheWriteTokens,
-      reasoningTokens: usage.reasoningTokens,
-    }),
+    ...(isOther && { asked: route.name }),
+    ...tries,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...parts,
+    ...(hasMoved && { session: 'moved' }),
   }
 }
 
+/** Parts of the usage that have prices of their own. */
+function partsOf({ usage }: Outcome): CallDetails | undefined {
+  if (usage === undefined) return undefined
+  const { cachedTokens, cacheWriteTokens, reasoningTokens } = usage
+  if (cachedTokens + cacheWriteTokens + reasoningTokens === 0) return undefined
+  return { cachedTokens, cacheWriteTokens, reasoningTokens }
+}
+
+/** Where not simply the first who was asked has answered, or its name does not tell exactly who that was. */
+function triesOf(call: Held, outcome: Outcome, settled: Settled): CallDetails | undefined {
+  const { tries } = call
+  const hasFailed = tries.length > 1 || tries[0]?.failure !== undefined
+  if (!hasFailed && outcome.evidence !== 'unknown' && isTold(tries[0])) return undefined
+  // The clock may have gone on since: what the call took and what its last try took belong together.
+  const endMs = call.startedMs + settled.latencyMs
+  const described = tries.map((each) => describeTry(call, each, outcome, endMs))
+  if (tries.length < 2) return { tries: described }
+  return { tries: described, explanation: explain(call, described) }
+}
+
+/** Whether its supplier's name and the row's model say it all. */
+function isTold(only: Try | undefined): boolean {
+  if (only === undefined) return true
+  const { credential, rank } = only.attempt.candidate
+  return credential === undefined && rank === 0
+}
+
+/** Whoever wants to know why a call went elsewhere wants to know how the list came about, and what each said. */
+function explain({ route, verdict, regions, tries }: Held, each: readonly TryDetails[]): string {
+  const lines = each.map(({ status, code, ms }, index) => {
+    const who = labelOf(tries[index]!.attempt.candidate)
+    const what = code === undefined ? 'answered' : `failed with ${status} ${code}`
+    return `${who} was asked and ${what} after ${ms} ms.`
+  })
+  return tellVerdict(route, verdict, { regions, now: undefined }, lines)
+}
+
 /** A supplier that was asked and gave nothing may still send a bill: that is the operator's to find out. */
-function describeTry(call: Held, { attempt, failure, index }: Try, outcome: Outcome): TryDetails {
+function describeTry(call: Held, tried: Try, outcome: Outcome, endMs: number): TryDetails {
+  const { attempt, failure, index, askedMs, endedMs = endMs } = tried
   const { id: supplier, region } = attempt.supplier
+  const { credential, rank, modelId } = attempt.candidate
   const evidence = failure?.evidence ?? outcome.evidence
   return {
     supplier,
+    ...(credential !== undefined && { credential }),
+    ...(rank > 0 && { model: modelId }),
     region,
     evidence,
+    ms: Math.max(0, Math.round(endedMs - askedMs)),
     ...(failure !== undefined && {
       status: failure.problem.status,
       code: failure.problem.wireCode,

@@ -1,9 +1,9 @@
-// Who may be asked at which prices, as the hold writes it down. It is the same for most calls of a model, so
-// the last one is kept with the first attempt on the list, which is made once for each route.
+// Who may be asked at which prices, as the hold writes it down. Lists are made once and shared by many calls, so
+// the text is kept with the list.
 import type { Terms } from '../core/record.ts'
 import type { Price } from '../core/usage.ts'
 import type { BoundTerms } from '../ledger/cost/bound.ts'
-import type { Attempt } from '../suppliers/routes.ts'
+import type { Attempt } from '../routing/routes.ts'
 
 export interface CallTerms {
   /** The JSON of `Terms`. */
@@ -12,17 +12,14 @@ export interface CallTerms {
 }
 
 interface Known extends CallTerms {
-  readonly attempts: readonly Attempt[]
   readonly prices: readonly Price[]
 }
 
-const known = new WeakMap<Attempt, Known>()
+const known = new WeakMap<readonly Attempt[], Known>()
 
 export function termsOf(attempts: readonly Attempt[], prices: readonly Price[]): CallTerms {
-  const first = attempts[0]!
-  const last = known.get(first)
-  if (last !== undefined && isSame(last.attempts, attempts) && isSame(last.prices, prices))
-    return last
+  const last = known.get(attempts)
+  if (last !== undefined && isSame(last.prices, prices)) return last
   const terms: Terms = attempts.map(({ supplier, modelId }, index) => ({
     supplier: supplier.id,
     region: supplier.region,
@@ -30,8 +27,8 @@ export function termsOf(attempts: readonly Attempt[], prices: readonly Price[]):
     price: prices[index]!,
   }))
   const list = attempts.map(({ route }, index) => ({ price: prices[index]!, limits: route.limits }))
-  const made = { attempts, prices, text: JSON.stringify(terms), list }
-  known.set(first, made)
+  const made = { prices, text: JSON.stringify(terms), list }
+  known.set(attempts, made)
   return made
 }
 

@@ -130,6 +130,17 @@ describe('the text of a record', () => {
     expect(texts.reduce(link, '')).toBe('Dovg4ex4XbKzC4FJlA0sT+hi8u3nk/YIRkzAC4fl4wg=')
   })
 
+  it('ends with the payer and the route, where there are any', () => {
+    const payer = '{"wallet":"wal_a"}'
+    const route = '{"snapshot":"a","listed":["one"]}'
+    const endings = [{}, { payer }, { payer, route }, { route }].map((change) => {
+      const text = textOf(asRecord(sampleRow(change)))
+      return (JSON.parse(text) as unknown[]).slice(27)
+    })
+    const parsed: unknown[] = [JSON.parse(payer), JSON.parse(route)]
+    expect(endings).toEqual([[], [parsed[0]], parsed, [null, parsed[1]]])
+  })
+
   it('tells every field apart', () => {
     const change = <Fields extends object>(fields: Fields, name: string): Fields => ({
       ...fields,

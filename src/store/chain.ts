@@ -50,11 +50,18 @@ function textOfEnd({
   heldMs,
   count,
   payer,
+  route,
   details,
 }: AuditRow): string {
   const how = `${word(state)},${word(evidence)},${figure(held)},${figure(hour)},${overrun}`
   const told = details === undefined ? 'null' : JSON.stringify(details)
-  return `${how},${figure(heldMs)},${count},${told}${payer === undefined ? '' : `,${payer}`}`
+  return `${how},${figure(heldMs)},${count},${told}${textOfTail(payer, route)}`
+}
+
+/** Nothing in rows from before there were payers and routes, whose text must stay what it was. */
+function textOfTail(payer: string | undefined, route: string | undefined): string {
+  if (route !== undefined) return `,${payer ?? 'null'},${route}`
+  return payer === undefined ? '' : `,${payer}`
 }
 
 function textOfNote({ at, kind, requestId, body }: NoteRecord): string {

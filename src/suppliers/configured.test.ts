@@ -5,6 +5,7 @@ import { assembleCatalogue } from '../catalog/index.ts'
 import { overrideCatalogue } from '../catalog/merge.ts'
 import type { ModelRow } from '../catalog/model.ts'
 import { FREE } from '../catalog/price.ts'
+import { configureRegions } from '../catalog/regions.ts'
 import { ConfigFault } from '../config/fault.ts'
 import { ConfigSchema } from '../config/schema.ts'
 import { toPicoUsd } from '../core/money.ts'
@@ -37,9 +38,10 @@ const CATALOGUE = assembleCatalogue([
 ])
 
 function configure(suppliers: object, models: object = {}): readonly Supplier[] {
-  const config = ConfigSchema.parse({ suppliers, models })
+  const config = ConfigSchema.parse({ suppliers, models, regions: { 'fra-dc': 'de' } })
   const catalogue = overrideCatalogue(CATALOGUE, config.models)
-  return configureSuppliers(config, { catalogue, dialect: openaiChat })
+  const regions = configureRegions(config.regions)
+  return configureSuppliers(config, { catalogue, dialect: openaiChat, regions })
 }
 
 function configureOne(supplier: object, models: object = {}): Supplier {
@@ -77,6 +79,7 @@ const LARGE = {
   prices: price(1_000_000, 2_000_000),
   ownedBy: 'maker',
   limits: { contextWindow: 1000, outputCeiling: 100 },
+  capabilities: [],
 }
 
 describe('a supplier of a known kind', () => {
@@ -111,6 +114,32 @@ describe('a supplier of a known kind', () => {
     expect(supplier.models.get('large')?.prices).toEqual(price(1_100_000, 2_200_000) as never)
     expect(supplier.models.get('small')?.prices).toEqual(price(1_000_000, 2_000_000) as never)
   })
+
+  it.each(['DE', 'swedencentral', 'fra-dc', 'EU'])(
+    'costs what the nearest region around it costs: %s',
+    (region) => {
+      const supplier = configureOne({ ...OPENAI, region, origin: 'https://x.example.com' })
+      const named = {
+        ...AZURE,
+        kind: 'openai',
+        api_version: undefined,
+        models: { large: {} },
+        region,
+      }
+      const dearer = price(1_100_000, 2_200_000) as never
+      expect(supplier.models.get('large')?.prices).toEqual(dearer)
+      expect(supplier.models.get('small')?.prices).toEqual(price(1_000_000, 2_000_000) as never)
+      expect(configureOne(named).models.get('large')?.prices).toEqual(dearer)
+    },
+  )
+
+  it.each(['eu-west-2', 'EEA', 'US', 'global'])(
+    'costs nothing on top for a region that is not around it: %s',
+    (region) => {
+      const supplier = configureOne({ ...OPENAI, region, origin: 'https://x.example.com' })
+      expect(supplier.models.get('large')?.prices).toEqual(price(1_000_000, 2_000_000) as never)
+    },
+  )
 
   it('in a region without an address is refused without the name, which may be a secret', () => {
     const find = (): unknown => configureOne({ ...OPENAI, region: 'hush-hush' })
@@ -362,6 +391,8 @@ describe('a supplier that cannot be', () => {
     [{ kind: 'somebody' }, 'kind', 'openai-compatible is for any other'],
     [{ kind: 'openai' }, 'credential', '${OPENAI_API_KEY}'],
     [{ ...OPENAI, region: 'ZZ' }, 'region', 'EU, US, AE'],
+    // The EU is more than Germany.
+    [{ ...OPENAI, region: 'DE' }, 'region', 'EU, US, AE'],
     [{ kind: 'groq', credential: 'x', region: 'EU' }, 'region', 'add origin:'],
     [{ ...OPENAI, api_version: 'v1' }, 'api_version', 'remove it'],
     [{ ...OPENAI, origin: 'http://10.0.0.1' }, 'origin', 'allow_private: true'],

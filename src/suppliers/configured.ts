@@ -2,10 +2,12 @@
 // cannot be is a fault with its place in the file and what to write instead.
 import type { CatalogueModel } from '../catalog/model.ts'
 import { FREE } from '../catalog/price.ts'
+import type { RegionTree } from '../catalog/regions.ts'
 import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
 import { findForeignKind } from '../config/habits.ts'
 import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig } from '../config/schema.ts'
+import { NO_PLACE } from '../core/region.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Dialect, QuirkFault, Quirks } from '../dialects/dialect.ts'
 import { checkOrigin, type Origin } from '../upstream/address.ts'
@@ -18,6 +20,7 @@ export interface ConfigureParts {
   readonly catalogue: readonly CatalogueModel[]
   /** The language of the chat service, the one that all kinds have. */
   readonly dialect: Dialect
+  readonly regions: RegionTree
 }
 
 /** In the order of the file; one with several credentials once for each of them. Throws a `ConfigFault`. */
@@ -36,19 +39,19 @@ interface Entry {
 function configure(
   entry: Entry,
   models: Config['models'],
-  { catalogue, dialect }: ConfigureParts,
+  { catalogue, dialect, regions }: ConfigureParts,
 ): readonly Supplier[] {
   const { id, config, path } = entry
   const kind = findKind(entry)
   const faults = new Faults()
   const version = faults.collect(() => findVersion(kind, entry))
   const address = faults.collect(() => findAddress(kind, entry))
-  const region = config.region ?? 'global'
+  const region = config.region ?? NO_PLACE
   const allowPrivate = isPrivateAllowed(kind, config)
   const isOwn = kind.isLocal === true || (kind.isGeneric === true && allowPrivate)
   const isOpen = isOwn && config.models === undefined
   const routes = faults.collect(() => {
-    const found = findRoutes({ id, kind, config, path, region, models, catalogue })
+    const found = findRoutes({ id, kind, config, path, region, regions, models, catalogue })
     if (found.size === 0 && !isOpen) throw noModels(kind, entry)
     return found
   })
@@ -66,6 +69,7 @@ function configure(
     models: routes,
     anyModel: isOpen ? FREE : undefined,
     allowPrivate,
+    ...(config.weight !== undefined && { weight: config.weight }),
   }
   return credentials.map((credential) => ({ ...supplier, credential }))
 }
@@ -111,14 +115,14 @@ function findAddress(kind: Kind, entry: Entry): Origin {
 
 /** The address that the kind itself has for the region. */
 function findOrigin(kind: Kind, { config, path }: Entry): string {
-  const { region = 'global' } = config
+  const { region = NO_PLACE } = config
   if (kind.origin === undefined)
     throw new ConfigFault(
       [...path, 'origin'],
       `is missing: ${kind.id} has another address for everybody; write yours`,
     )
   // One's own server stands where its operator says it does.
-  if (region === 'global' || kind.isLocal === true) return kind.origin
+  if (region === NO_PLACE || kind.isLocal === true) return kind.origin
   const regional = kind.regions?.[region]
   if (regional !== undefined) return regional
   const known = Object.keys(kind.regions ?? {})

@@ -91,6 +91,43 @@ describe('a request to a supplier', () => {
   )
 })
 
+describe('a supplier by name that is silent', () => {
+  it('is looked for at the address that was called, which comes last when nobody is there', async () => {
+    const silent = await startFakeSupplier(() => {})
+    const { port } = new URL(silent.origin)
+    const next = Bun.serve({ hostname: '127.0.0.2', port, fetch: () => new Response('{}') })
+    opened.push(silent, { stop: () => next.stop(true) })
+    const clock = createFakeClock()
+    const knocks: string[] = []
+    const upstream = connect(supplierAt(`http://gpu:${port}`), {
+      now: () => clock.elapsed(),
+      resolve: async () => ['127.0.0.1', '127.0.0.2'],
+      lookup: none,
+      async knock(origin) {
+        knocks.push(origin)
+        throw new Error('nobody is there')
+      },
+    })
+    opened.push({ stop: () => upstream.close() })
+    const caller = { signal: new AbortController().signal, keepOpen: () => {}, letGo: () => {} }
+    const send = (): Promise<Response> => {
+      const lifeline = new Lifeline(clock, caller, new Chain())
+      lifeline.expect('answer', 600_000)
+      return upstream
+        .post('/x', new TextEncoder().encode('{}'), lifeline)
+        .finally(() => lifeline.release())
+    }
+    const waiting = send()
+    await silent.request(0)
+    clock.advance(3000)
+    const failure = await waiting.catch((thrown: unknown) => thrown)
+    expect(failure).toMatchObject({ code: 'provider_timeout' })
+    expect(knocks).toEqual([silent.origin])
+    expect((await send()).status).toBe(200)
+    expect(silent.requests).toHaveLength(1)
+  })
+})
+
 describe('a proxy', () => {
   it('is asked for the name of the supplier, which is then not looked up here', async () => {
     const proxy = await startServer()

@@ -4,6 +4,7 @@ import { checkOrigin, isIpAddress } from '../upstream/address.ts'
 import { createUpstream, type Upstream } from '../upstream/client.ts'
 import { findProxy, ProxyFault, type Lookup } from '../upstream/proxy.ts'
 import { Pin, resolveHost, type Resolve } from '../upstream/pin.ts'
+import { createKnock, hostOf, Reach, type Knock } from '../upstream/reach.ts'
 import { signatureOf } from './sign.ts'
 import type { Supplier } from './supplier.ts'
 
@@ -13,6 +14,8 @@ export interface ConnectParts {
   readonly resolve?: Resolve
   /** Looks up the variables that name the operator's proxies. */
   readonly lookup: Lookup
+  /** Opens a connection to a supplier that is silent, and says nothing on it. */
+  readonly knock?: Knock
 }
 
 /** Throws where the supplier's address may not be called at all. */
@@ -21,7 +24,18 @@ export function connect(supplier: Supplier, parts: ConnectParts): Upstream {
   const headers = signatureOf(supplier)
   const pin = pinOf(supplier, parts)
   const proxy = proxyOf(supplier, parts)
-  return createUpstream({ origin, headers, proxy, ...(pin !== undefined && { pin }) })
+  // Whether somebody is there behind a proxy, only the proxy could tell.
+  const reach = proxy === undefined ? reachOf(origin, pin, parts) : undefined
+  return createUpstream({ origin, headers, proxy, reach, ...(pin !== undefined && { pin }) })
+}
+
+/** Of several addresses, the one at which nobody is comes last from then on. */
+function reachOf(origin: string, pin: Pin | undefined, { knock }: ConnectParts): Reach {
+  const serverName = pin === undefined ? undefined : new URL(origin).hostname
+  return new Reach({
+    knock: knock ?? createKnock(serverName),
+    onLost: (lost) => pin?.demote(hostOf(lost)),
+  })
 }
 
 /** What is wrong with where a supplier's name leads now, for whoever checks or starts; undefined: nothing. */

@@ -17,7 +17,7 @@ const dialect: Dialect = {
   id: 'chat-for-tests',
   peek: unused,
   relay: { patch: unused, watch: unused, cutOff: unused, read: unused },
-  problem: { encode: unused, frame: unused, decode: unused },
+  problem: { encode: unused, frame: unused, decode: unused, isSpent: unused },
 }
 
 function discover(environment: Readonly<Record<string, string>>): readonly Supplier[] {
@@ -122,6 +122,7 @@ describe('discovery', () => {
       prices: [{ from: 0, price: { input: toPicoUsd(input), output: toPicoUsd(output) } }],
       ownedBy: 'maker',
       limits: { contextWindow: 1000, outputCeiling: 100, imageTokens: 765, tokenizer: 'o200k' },
+      capabilities: [],
     })
     expect(found.map((supplier) => [supplier.id, [...supplier.models]] as unknown)).toEqual([
       ['openai', [['shared', routeOf('shared-name', 1_000_000, 2_000_000)]]],

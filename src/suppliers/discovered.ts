@@ -3,6 +3,7 @@
 import type { CatalogueModel } from '../catalog/model.ts'
 import { FREE } from '../catalog/price.ts'
 import { ConfigurationError } from '../config/problem.ts'
+import { NO_PLACE } from '../core/region.ts'
 import { Secret } from '../core/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { checkOrigin } from '../upstream/address.ts'
@@ -28,7 +29,7 @@ export function discoverSuppliers(
     return {
       id: kind.id,
       origin: address?.origin ?? kind.origin!,
-      region: 'global',
+      region: NO_PLACE,
       credential: isLocal ? undefined : readCredential(found),
       signature: kind.signature,
       services: [{ dialect, path: (address?.prefix ?? '') + kind.path }],
@@ -80,6 +81,7 @@ function findRoutes(
       prices: route.prices,
       ownedBy: model.ownedBy,
       limits: limitsOf(model),
+      capabilities: model.capabilities,
     })
   }
   return routes

@@ -2,6 +2,7 @@
 // how long they may take. A model without a price is not served: what nobody has priced would be given away.
 import type { CatalogueModel, CatalogueRoute } from '../catalog/model.ts'
 import { readPrice } from '../catalog/merge.ts'
+import type { RegionTree } from '../catalog/regions.ts'
 import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
 import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig, TimeoutsConfig } from '../config/schema.ts'
@@ -16,6 +17,7 @@ export interface RouteSource {
   readonly config: SupplierConfig
   readonly path: ConfigPath
   readonly region: string
+  readonly regions: RegionTree
   readonly models: Config['models']
   readonly catalogue: readonly CatalogueModel[]
 }
@@ -55,12 +57,12 @@ function listedRoute(
   model: CatalogueModel,
   route: CatalogueRoute,
 ): ModelRoute {
-  const prices = route.regional.get(source.region) ?? route.prices
   return {
     as: route.as,
-    prices,
+    prices: cataloguePrices(source, route),
     ownedBy: model.ownedBy,
     limits: limitsOf(model),
+    capabilities: model.capabilities,
     ...timesOf(source, model.id, {}),
   }
 }
@@ -83,7 +85,9 @@ function namedRoute(
     ownedBy: model?.ownedBy ?? source.id,
     ...(model !== undefined && {
       limits: limitsOf(model, route === undefined ? habitsOf(source, id) : model),
+      capabilities: model.capabilities,
     }),
+    ...(entry.weight !== undefined && { weight: entry.weight }),
     ...timesOf(source, id, entry),
   }
 }
@@ -139,14 +143,16 @@ function meantBy(id: string, { kind, catalogue }: RouteSource): string {
 }
 
 /** What the catalogue knows of this kind, or what the file says of the model wherever it is served. */
-function knownPrices(
-  { kind, region, models }: RouteSource,
-  model: CatalogueModel,
-): PriceList | undefined {
-  const route = model.suppliers.get(kind.id)
-  if (route !== undefined) return route.regional.get(region) ?? route.prices
+function knownPrices(source: RouteSource, model: CatalogueModel): PriceList | undefined {
+  const route = model.suppliers.get(source.kind.id)
+  if (route !== undefined) return cataloguePrices(source, route)
   // The maker's price is no other supplier's; only the operator may say that it holds everywhere.
-  return models[model.id]?.price === undefined ? undefined : model.prices
+  return source.models[model.id]?.price === undefined ? undefined : model.prices
+}
+
+/** A place costs what the smallest region around it costs that has a price of its own. */
+function cataloguePrices({ region, regions }: RouteSource, route: CatalogueRoute): PriceList {
+  return regions.findNearest(region, route.regional) ?? route.prices
 }
 
 function timesOf(

@@ -1,6 +1,7 @@
 // The contract of a supplier: data, not code. An address, a signature, the dialects it speaks and
 // where, its region, and what each model is called and costs there. One with several credentials is
-// listed once for each: whoever is asked next is then a matter of order alone.
+// listed once for each; which of them a call goes to is decided for every call.
+import type { Capability } from '../catalog/model.ts'
 import type { ModelLimits } from '../core/load.ts'
 import type { Secret } from '../core/secret.ts'
 import type { PriceList } from '../core/usage.ts'
@@ -30,6 +31,10 @@ export interface ModelRoute {
   /** How much it takes and gives; absent where nobody knows. */
   readonly limits?: ModelLimits
   readonly timeouts?: Partial<Timeouts>
+  /** What it can do beside text; absent where nobody knows. */
+  readonly capabilities?: readonly Capability[]
+  /** Its share of the calls where they are shared out by weight; absent: the supplier's. */
+  readonly weight?: number
 }
 
 /** The header that tells a supplier who we are. */
@@ -52,4 +57,6 @@ export interface Supplier {
   readonly anyModel: PriceList | undefined
   /** Plain http and private addresses are allowed: true for local servers alone. */
   readonly allowPrivate: boolean
+  /** Its share of the calls where they are shared out by weight; absent: 1. */
+  readonly weight?: number
 }

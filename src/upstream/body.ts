@@ -25,5 +25,7 @@ async function readLimited(response: Response, bytesMax: number): Promise<Uint8A
 
 function tooLarge(bytesMax: number): AttemptFailure {
   const text = `The supplier's answer exceeds ${Math.round(bytesMax / 1_048_576)} MiB.`
-  return new AttemptFailure(advise('provider_response_too_large', text), 'unknown', true)
+  return new AttemptFailure(advise('provider_response_too_large', text), 'unknown', {
+    isFinal: true,
+  })
 }

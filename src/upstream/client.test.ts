@@ -21,6 +21,7 @@ describe('what fetch throws', () => {
     ['ENOTFOUND', 'unsent'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'unsent'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'unsent'],
+    ['EPROTO', 'unsent'],
     ['ECONNRESET', 'unknown'],
     ['ETIMEDOUT', 'unknown'],
     ['', 'unknown'],
@@ -31,6 +32,13 @@ describe('what fetch throws', () => {
       problem: { code: 'upstream_unavailable', status: 503 },
     })
   })
+
+  it.each(['EPROTO', 'CERT_HAS_EXPIRED', 'ConnectionRefused'])(
+    'with %p proves nothing once an answer has begun',
+    (code) => {
+      expect(asFailure(withCode(code), RUNNING, true)).toMatchObject({ evidence: 'unknown' })
+    },
+  )
 
   it.each([undefined, null, 'text', 7, {}])('may be anything, even %p', (thrown) => {
     expect(asFailure(thrown, RUNNING)).toMatchObject({ evidence: 'unknown', isFinal: false })

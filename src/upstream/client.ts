@@ -5,6 +5,7 @@ import { GatewayError } from '../core/problem.ts'
 import { AttemptFailure, type FailureEvidence } from './failure.ts'
 import { CallerGone, type Lifeline } from './lifeline.ts'
 import type { Pin } from './pin.ts'
+import type { Reach } from './reach.ts'
 
 export interface UpstreamOptions {
   readonly origin: string
@@ -14,6 +15,8 @@ export interface UpstreamOptions {
   readonly pin?: Pin
   /** The operator's proxy, which looks names up itself. Without it requests go straight to the origin. */
   readonly proxy?: string | undefined
+  /** Finds out about a silent origin. Without it silence is waited out. */
+  readonly reach?: Reach | undefined
 }
 
 export interface Upstream {
@@ -36,7 +39,7 @@ type Send = (
 ) => Promise<Response>
 
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { origin, headers, pin, proxy } = options
+  const { origin, headers, pin, proxy, reach } = options
   const session = new Bun.FetchSession({ keepAlive: { idleTimeout: IDLE_SECONDS } })
   const url = new URL(origin)
   const isPinned = pin !== undefined
@@ -51,8 +54,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   // The certificate is checked against the name although an address is called, and connections are kept
   // for both together: seen on Bun 1.4.4 and held by a test.
   const tls = isPinned && url.protocol === 'https:' ? { tls: { serverName: url.hostname } } : {}
-  const send: Send = (origin, path, body, lifeline) =>
-    session.fetch(origin + path, {
+  const send: Send = (origin, path, body, lifeline) => {
+    if (reach !== undefined) lifeline.sentTo(reach, origin)
+    return session.fetch(origin + path, {
       method: 'POST',
       headers: all,
       body,
@@ -64,6 +68,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       proxy: proxy ?? false,
       ...tls,
     })
+  }
   return {
     post: isPinned
       ? sendPinned(pin, url, send)
@@ -124,24 +129,35 @@ const UNSENT = new Set([
   'FailedToOpenSocket',
   'EAI_AGAIN',
   'AddressRefused',
+  // The handshake failed, as where no TLS is spoken at the port: seen on Bun 1.4.4.
+  'EPROTO',
 ])
 const CERTIFICATE = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|HOSTNAME/
 
-/** Wraps what fetch threw. A caller's own leaving passes as it is: it is no failure of the supplier. */
-export function asFailure(thrown: unknown, signal: AbortSignal): AttemptFailure | CallerGone {
+/**
+ * Wraps what fetch threw. A caller's own leaving passes as it is: it is no failure of the supplier. Once an answer has
+ * begun the request was sent, whatever breaks then and whatever the runtime calls it.
+ */
+export function asFailure(
+  thrown: unknown,
+  signal: AbortSignal,
+  hasBegun = false,
+): AttemptFailure | CallerGone {
   const reason: unknown = signal.aborted ? signal.reason : undefined
   if (reason instanceof CallerGone) return reason
   if (thrown instanceof AttemptFailure) return thrown
   // A timeout is the supplier's; any other reason of ours ends the call, not this attempt alone.
   if (reason instanceof GatewayError)
-    return new AttemptFailure(reason, 'unknown', reason.code !== 'provider_timeout')
+    return new AttemptFailure(reason, 'unknown', {
+      isFinal: reason.code !== 'provider_timeout',
+    })
   if (thrown instanceof GatewayError)
     return new AttemptFailure(thrown, isRefusal(thrown) ? 'refused' : 'unknown')
-  const code = codeOf(thrown)
+  const evidence = hasBegun ? 'unknown' : evidenceOf(codeOf(thrown))
   const problem = new GatewayError('upstream_unavailable', 'The supplier could not be reached.', {
     cause: thrown,
   })
-  return new AttemptFailure(problem, evidenceOf(code))
+  return new AttemptFailure(problem, evidence)
 }
 
 /** Its own words, and nothing before them. */

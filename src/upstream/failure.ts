@@ -1,21 +1,33 @@
-// Why one attempt at a supplier came to nothing, and what that proves about money.
+// Why one attempt at a supplier came to nothing, what that proves about money, and what it says about the way.
 import type { Evidence } from '../core/audit.ts'
 import type { GatewayError } from '../core/problem.ts'
 
 /** Before any content only these can be known. Only the last one can have cost anything. */
 export type FailureEvidence = Extract<Evidence, 'unsent' | 'refused' | 'unknown'>
 
+export interface FailureOptions {
+  /** No other supplier is asked: it would say the same, or the call is over. */
+  readonly isFinal?: boolean
+  /** How long the supplier wants to be left alone, as it said itself. */
+  readonly waitMs?: number | undefined
+  /** The supplier's account has no money left. */
+  readonly isSpent?: boolean
+}
+
 export class AttemptFailure extends Error {
   readonly problem: GatewayError
   readonly evidence: FailureEvidence
-  /** No other supplier is asked: it would say the same, or the call is over. */
   readonly isFinal: boolean
+  readonly waitMs: number | undefined
+  readonly isSpent: boolean
 
-  constructor(problem: GatewayError, evidence: FailureEvidence, isFinal = false) {
+  constructor(problem: GatewayError, evidence: FailureEvidence, options: FailureOptions = {}) {
     super(problem.message, { cause: problem })
     this.name = 'AttemptFailure'
     this.problem = problem
     this.evidence = evidence
-    this.isFinal = isFinal
+    this.isFinal = options.isFinal === true
+    this.waitMs = options.waitMs
+    this.isSpent = options.isSpent === true
   }
 }

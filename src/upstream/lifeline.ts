@@ -3,6 +3,7 @@
 import { Chain, type Place } from '../core/chain.ts'
 import type { Clock, Ticker } from '../core/clock.ts'
 import { GatewayError } from '../core/problem.ts'
+import type { Lookout, Reach } from './reach.ts'
 
 /** The reason of an abort that the caller caused. */
 export class CallerGone extends Error {
@@ -64,6 +65,12 @@ export class Lifeline implements Ticker {
   #isWorthwhile: (() => boolean) | undefined
   #lingerMs = LINGER_MS
   #onRelease: (() => void) | undefined
+  /** Undefined while no answer is waited for, and where nobody can find out. */
+  #reach: Reach | undefined
+  #origin = ''
+  #answers = 0
+  /** Undefined for the first second, in which most calls are answered. */
+  #lookout: Lookout | undefined
 
   /** `living` lists every attempt under way; this one is in it until it is released. */
   constructor(clock: Clock, caller: CallerLine, living: Chain<Lifeline>) {
@@ -100,6 +107,27 @@ export class Lifeline implements Ticker {
     this.#isRenewed = false
   }
 
+  /** The request goes to this origin. If it stays silent, it is found out whether anybody is there. */
+  sentTo(reach: Reach, origin: string): void {
+    this.#unwatch()
+    this.#reach = reach
+    this.#origin = origin
+    this.#answers = reach.answers
+  }
+
+  /** The answer has begun. */
+  heard(): void {
+    this.#reach?.heard()
+    this.#unwatch()
+    this.#reach = undefined
+  }
+
+  #unwatch(): void {
+    if (this.#lookout === undefined) return
+    this.#lookout.leave()
+    this.#lookout = undefined
+  }
+
   /** Something came: the time allowed for the next begins anew, as exactly as the ticks tell. */
   renew(): void {
     // Who lingers waits for one thing: a supplier that talks on must not keep it here.
@@ -119,6 +147,7 @@ export class Lifeline implements Ticker {
     this.#isReleased = true
     this.#living.leave()
     this.#ticking.leave()
+    this.#unwatch()
     if (this.#isKept) this.#caller.letGo()
     this.#youth.leave()
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
@@ -158,10 +187,24 @@ export class Lifeline implements Ticker {
     const now = this.#clock.elapsed()
     if (this.#isRenewed) this.#deadline = now + this.#limitMs
     this.#isRenewed = false
-    if (now < this.#deadline) return
+    if (now < this.#deadline) return this.#look()
     if (this.#isLingering) return this.abort(new CallerGone())
     const seconds = Math.round(this.#limitMs / 1000)
     const text = `The supplier sent no ${this.#waitingFor} within ${seconds} seconds.`
     this.abort(new GatewayError('provider_timeout', text))
+  }
+
+  /** Nobody is where the request went. */
+  lost(reason: GatewayError): void {
+    this.abort(this.#isLingering ? new CallerGone() : reason)
+  }
+
+  /** Whoever has waited for a while wants to know whether there is anybody to wait for. */
+  #look(): void {
+    if (this.#reach === undefined) return
+    const sentAt = this.#deadline - this.#limitMs
+    const sent = { origin: this.#origin, sentAt, answers: this.#answers }
+    this.#lookout ??= this.#reach.watch(sent, this)
+    this.#lookout.look(this.#clock)
   }
 }

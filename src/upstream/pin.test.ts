@@ -1,12 +1,12 @@
 // A name is held to checked addresses: whatever it leads to later, nothing is sent to an address that was
 // not checked, and a certificate must still be the name's own.
 import { afterEach, describe, expect, it } from 'bun:test'
-import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFakeClock } from '../../test/fakes/clock.ts'
 import { Chain } from '../core/chain.ts'
+import { issueCertificate, type Certificate } from '../../test/fakes/tls.ts'
 import { completion, startFakeSupplier, type FakeSupplier } from '../../test/fakes/supplier.ts'
 import { asFailure, createUpstream, type Upstream } from './client.ts'
 import { Lifeline } from './lifeline.ts'
@@ -236,7 +236,7 @@ describe('a request by a pinned name', () => {
 })
 
 describe('an encrypted request by a pinned name', () => {
-  function startEncrypted({ certificate, key }: ReturnType<typeof issueCertificate>): number {
+  function startEncrypted({ certificate, key }: Certificate): number {
     const server = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
@@ -262,21 +262,21 @@ describe('an encrypted request by a pinned name', () => {
   }
 
   it('reaches a supplier whose certificate is that of its name', async () => {
-    const issued = issueCertificate('supplier.example.com')
+    const issued = issueCertificate({ name: 'supplier.example.com' })
     const port = startEncrypted(issued)
     const seen = await postTrusting(issued.certificate, 'supplier.example.com', port)
     expect(seen).toEqual({ statuses: [200, 200] })
   })
 
   it('refuses a certificate of another name, and has sent nothing', async () => {
-    const issued = issueCertificate('other.example.com')
+    const issued = issueCertificate({ name: 'other.example.com' })
     const port = startEncrypted(issued)
     const seen = await postTrusting(issued.certificate, 'supplier.example.com', port)
     expect(seen).toEqual({ evidence: 'unsent', code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   })
 
   it('refuses a certificate that nobody vouches for, and has sent nothing', async () => {
-    const port = startEncrypted(issueCertificate('supplier.example.com'))
+    const port = startEncrypted(issueCertificate({ name: 'supplier.example.com' }))
     const { pin } = pinOf(resolverOf(['127.0.0.1']).resolve, true)
     const failure = await post(upstreamOf(`https://supplier.example.com:${port}`, pin))
     expect(failure).toMatchObject({ evidence: 'unsent', problem: { code: 'upstream_unavailable' } })
@@ -314,51 +314,3 @@ const CHILD = `
   }
   process.exit(0)
 `
-
-/** A certificate that vouches for itself: the smallest that a client can check a name against. */
-function issueCertificate(name: string): { readonly certificate: string; readonly key: string } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const subject = tag(0x30, tag(0x31, tag(0x30, oid([0x55, 4, 3]), tag(0x0c, Buffer.from(name)))))
-  const algorithm = tag(0x30, oid([0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2]))
-  const names = tag(0x30, tag(0x82, Buffer.from(name)))
-  const extension = (id: readonly number[], value: Buffer): Buffer =>
-    tag(0x30, oid([0x55, 0x1d, ...id]), tag(0x04, value))
-  const body = tag(
-    0x30,
-    tag(0xa0, tag(0x02, Buffer.of(2))),
-    tag(0x02, Buffer.of(1)),
-    algorithm,
-    subject,
-    tag(0x30, tag(0x17, Buffer.from('200101000000Z')), tag(0x17, Buffer.from('490101000000Z'))),
-    subject,
-    exportKey(publicKey),
-    tag(
-      0xa3,
-      tag(0x30, extension([0x11], names), extension([0x13], tag(0x30, tag(0x01, Buffer.of(255))))),
-    ),
-  )
-  const signature = createSign('sha256').update(body).sign(privateKey)
-  const whole = tag(0x30, body, algorithm, tag(0x03, Buffer.of(0), signature))
-  const lines = whole.toString('base64').replaceAll(/.{64}/g, '$&\n')
-  return {
-    certificate: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-  }
-}
-
-function exportKey(key: KeyObject): Buffer {
-  return key.export({ type: 'spki', format: 'der' })
-}
-
-function oid(bytes: readonly number[]): Buffer {
-  return tag(0x06, Buffer.from(bytes))
-}
-
-/** One element of DER: its kind, its length and what is in it. */
-function tag(kind: number, ...parts: readonly Buffer[]): Buffer {
-  const content = Buffer.concat([...parts])
-  const { length } = content
-  const size =
-    length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255]
-  return Buffer.concat([Buffer.from([kind, ...size]), content])
-}

@@ -132,6 +132,7 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
         asRecord(
           endOf(full, { latencyMs: 0.1 + 0.2, firstTokenMs: 1e-7, heldMs: 0, code: '\u0000' }),
         ),
+        asRecord(endOf(bare, { route: '{"snapshot":"a","listed":["ü"]}' })),
       ]
       await store().append(appended)
       await expectChain(appended)
@@ -254,16 +255,22 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
       await store().append([
         asNote('attempt', noted!.requestId, { supplier: 'two' }),
         asNote('progress', noted!.requestId, { outputTokens: 100 }),
-        asNote('attempt', noted!.requestId, { supplier: 'three' }),
+        asNote('attempt', noted!.requestId, { supplier: 'two', model: 'spare', number: 3 }),
         asNote('progress', noted!.requestId, { outputTokens: 250 }),
         asNote('review', reviewed!.requestId, { reason: 'why not' }),
         asRecord(endOf(ended!)),
         asRecord(sampleRow()),
       ])
-      const nothing = { reviewAt: undefined, suppliers: [], outputTokens: 0 }
+      const nothing = { reviewAt: undefined, asked: [], outputTokens: 0 }
       const expected = [
         { hold: plain, ...nothing },
-        { hold: noted!, ...nothing, suppliers: ['two', 'three'], outputTokens: 250 },
+        {
+          hold: noted!,
+          ...nothing,
+          // The first as notes once were, which told no more.
+          asked: [{ supplier: 'two' }, { supplier: 'two', model: 'spare', number: 3 }],
+          outputTokens: 250,
+        },
         { hold: reviewed!, ...nothing, reviewAt: NOW },
       ]
       expect((await loadLedger()).open).toStrictEqual(expected)
@@ -287,8 +294,8 @@ export function describeLedger({ store, reopen }: LedgerStore): void {
       await reopen()
       const { at, open, spent } = await loadLedger()
       expect(open).toMatchObject([
-        { hold: old, suppliers: ['two'], reviewAt: undefined },
-        { hold: middle, suppliers: [], reviewAt: NOW },
+        { hold: old, asked: [{ supplier: 'two' }], reviewAt: undefined },
+        { hold: middle, asked: [], reviewAt: NOW },
       ])
       expect(at).toBe(NOW + 4999)
       expect(spent).toEqual([{ ownerId: 'key_a', hour: HOUR, amount: nano(5000) }])

@@ -73,6 +73,7 @@ export function sampleRow(change: Partial<AuditRow> = {}): AuditRow {
     heldMs: undefined,
     count: 1,
     payer: undefined,
+    route: undefined,
     details: undefined,
     ...change,
   }

@@ -377,6 +377,7 @@ function rowOf(
     heldMs: 0.5,
     count: 1,
     payer: undefined,
+    route: undefined,
     details: undefined,
   }
 }

@@ -214,6 +214,7 @@ export function endOf(
     heldMs: 1,
     count: 1,
     payer: hold.payer,
+    route: undefined,
     details: undefined,
     ...change,
   }

@@ -17,6 +17,8 @@ export interface Lesson {
   readonly body?: (place: Place, world: World) => Json
   /** Fields of the body or parameters of the address that name a record. */
   readonly references?: Readonly<Record<string, Subject>>
+  /** Fields that end like an id and are the caller's own words. */
+  readonly free?: readonly string[]
   /** Fields that need a record of their own, made for the occasion. */
   readonly fresh?: Readonly<Record<string, Subject>>
   /** Other ways to ask, as the query of the address. */
@@ -180,6 +182,12 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
     queries: [...FILES, '?state=refused', '?status=200'],
   },
   'GET /v1/manage/calls/{request_id}': { subject: 'call', others: ['review'] },
+  'POST /v1/manage/explain': {
+    writes: ['key_id', 'project_id', 'endpoint', 'session_id', 'request'],
+    references: { key_id: 'key', project_id: 'project' },
+    free: ['session_id'],
+    body: () => ({ request: CALL }),
+  },
   'GET /v1/manage/reviews': { queries: ['?limit=1'] },
   'GET /v1/manage/reviews/{request_id}': { subject: 'review' },
   'POST /v1/manage/reviews/{request_id}': {
@@ -187,6 +195,7 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
     writes: ['action', 'cost_usd', 'reason'],
     body: ({ mark }) => ({ action: 'settle', reason: mark }),
   },
+  'GET /v1/manage/suppliers': { queries: ['?model=test-model', '?supplier=fake'] },
   'GET /v1/manage/ledger': {},
   'POST /v1/manage/ledger/archive': {
     writes: ['before'],

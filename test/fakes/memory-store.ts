@@ -124,7 +124,7 @@ export function stateOf(records: Iterable<LedgerRecord>): LedgerState {
     if (record.type === 'hold') {
       const { hold } = record
       at = Math.max(at, hold.at)
-      open.set(hold.requestId, { hold, reviewAt: undefined, suppliers: [], outputTokens: 0 })
+      open.set(hold.requestId, { hold, reviewAt: undefined, asked: [], outputTokens: 0 })
     } else if (record.type === 'note') {
       at = Math.max(at, record.note.at)
       takeNote(record.note, open)
@@ -158,6 +158,5 @@ function takeNote(
   if (operation === undefined) return
   if (kind === 'review') operation.reviewAt = at
   if (kind === 'progress') operation.outputTokens = (JSON.parse(body) as ProgressNote).outputTokens
-  if (kind === 'attempt')
-    operation.suppliers = [...operation.suppliers, (JSON.parse(body) as AttemptNote).supplier]
+  if (kind === 'attempt') operation.asked = [...operation.asked, JSON.parse(body) as AttemptNote]
 }

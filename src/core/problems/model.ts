@@ -41,8 +41,9 @@ export const MODEL = {
     group: 'A',
     blame: 'caller',
     raised: true,
-    explanation: 'The model is of another kind than the endpoint needs.',
-    action: 'Choose a model made for this task, or call the endpoint that fits the model.',
+    explanation:
+      'The model is of another kind than the endpoint needs, or lacks what the request needs, such as images or audio.',
+    action: 'Choose a model that can do this, or call the endpoint that fits the model.',
   },
   autorouter_no_candidate: {
     status: 400,

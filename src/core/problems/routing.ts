@@ -21,7 +21,8 @@ export const ROUTING = {
     blame: 'supplier',
     retryable: true,
     raised: true,
-    explanation: 'Each supplier that could serve the call was tried, and each of them failed.',
+    explanation:
+      'Each supplier that was asked has failed, or nobody was asked because all of them have asked for a pause.',
     action: 'Wait as told by Retry-After, or name a model with other suppliers.',
   },
   no_providers_available: {

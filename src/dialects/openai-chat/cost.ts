@@ -87,9 +87,11 @@ export function readTools(draft: Draft): void {
   const { cursor } = draft
   if (!cursor.isArray()) return refuse(draft, 'tools', 'must be an array')
   cursor.enterArray()
-  for (let index = 0; cursor.nextItem(); index++)
+  for (let index = 0; cursor.nextItem(); index++) {
+    draft.usesTools = true
     if (!cursor.isObject()) skipUnbounded(draft, `tools[${index}]`)
     else if (!readTool(draft)) draft.load.unbounded ??= `tools[${index}]`
+  }
 }
 
 /** True for a tool of the caller's. Without a type it is one if it has a name: some suppliers name theirs by a key. */

@@ -14,7 +14,12 @@ export interface Draft {
   region: string | undefined
   sessionId: string | undefined
   stickyKey: string | undefined
+  readonly opening: number[]
+  /** The first message of a user has been read. */
+  isOpened: boolean
+  goesOn: boolean
   asksUsage: boolean
+  usesTools: boolean
   metadata: Member[] | undefined
   streamOptions: Member[] | undefined
 }
@@ -33,7 +38,11 @@ export function createDraft(cursor: JsonCursor, body: Uint8Array): Draft {
     region: undefined,
     sessionId: undefined,
     stickyKey: undefined,
+    opening: [],
+    isOpened: false,
+    goesOn: false,
     asksUsage: false,
+    usesTools: false,
     metadata: undefined,
     streamOptions: undefined,
   }
@@ -41,6 +50,16 @@ export function createDraft(cursor: JsonCursor, body: Uint8Array): Draft {
 
 function createLoad(bytes: number): DraftLoad {
   return { ...NO_LOAD, bytes, inline: [] }
+}
+
+/** Beyond so many texts only the last counts, beside the first ones. */
+const OPENING_TEXTS_MAX = 8
+
+/** What ends here began a conversation, and does so in each of its calls. */
+export function noteOpening({ opening, isOpened, cursor }: Draft, from: number): void {
+  if (isOpened) return
+  if (opening.length === 2 * OPENING_TEXTS_MAX) opening.length -= 2
+  opening.push(from, cursor.at)
 }
 
 /** Passes over a value of the wrong kind and remembers that it was wrong. */

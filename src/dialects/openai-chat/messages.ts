@@ -2,7 +2,7 @@
 // is due, no local files. Unknown fields pass; the supplier judges them.
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
-import { fault, refuse, type Draft } from './draft.ts'
+import { fault, noteOpening, refuse, type Draft } from './draft.ts'
 import { MESSAGE_KEYS } from './fields.ts'
 import { readParts } from './parts.ts'
 
@@ -41,6 +41,8 @@ function readMessage(draft: Draft, index: number): void {
       readOther(draft, key, index)
     }
   }
+  draft.goesOn = draft.isOpened
+  draft.isOpened ||= role === 'user'
   if (role === '')
     fault(
       draft,
@@ -92,7 +94,13 @@ function readContent(draft: Draft, index: number): boolean {
     return false
   }
   if (cursor.isArray()) readParts(draft, index)
-  else if (cursor.isString()) cursor.skip()
+  else if (cursor.isString()) skipText(draft)
   else refuse(draft, `messages[${index}].content`, 'must be a string or an array of parts')
   return true
+}
+
+function skipText(draft: Draft): void {
+  const from = draft.cursor.at
+  draft.cursor.skip()
+  noteOpening(draft, from)
 }

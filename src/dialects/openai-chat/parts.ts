@@ -2,7 +2,7 @@
 // pass, the supplier judges them; their content counts as being elsewhere, because nobody knows what it is.
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet, OTHER } from '../../wire/key-set.ts'
-import { fault, refuse, type Draft } from './draft.ts'
+import { fault, noteOpening, refuse, type Draft } from './draft.ts'
 import { AUDIO_KEYS, FILE_KEYS, PART_KEYS, URL_KEYS } from './fields.ts'
 
 const TYPE = 0
@@ -54,7 +54,10 @@ function readPart(draft: Draft, index: number, part: number): void {
     if (key === TYPE) {
       typeAt = from
       typeTo = cursor.at
-    } else if (!isAbsent) has |= key === OTHER ? STRANGE : 1 << key
+    } else if (!isAbsent) {
+      has |= key === OTHER ? STRANGE : 1 << key
+      if (key >= TEXT && key <= FILE) noteOpening(draft, from)
+    }
   }
   // Nearly all of them are `text`, in quotes, and have it.
   if (has === 1 << TEXT && typeTo - typeAt === TEXT_TYPE_BYTES) return

@@ -120,6 +120,29 @@ describe('peek', () => {
     expect(facts(request('"metadata":{"sticky_key":"k"}')).sessionId).toBe('k')
   })
 
+  it.each([
+    ['{"role":"user","content":"a"}', ['"a"']],
+    ['{"content":"a","role":"user"},{"role":"user","content":"b"}', ['"a"']],
+    ['{"role":"system","content":"s"},{"role":"user","content":"a"}', ['"s"', '"a"']],
+    [
+      '{"role":"developer","content":[{"type":"text","text":"s"}]},{"role":"assistant","content":"x"},' +
+        '{"role":"user","content":[{"text":"a","type":"text","cache_control":{}}]},{"role":"system","content":"t"}',
+      ['"s"', '"x"', '"a"'],
+    ],
+    [
+      '{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y"}}]}',
+      ['{"url":"https://x/y"}'],
+    ],
+    ['{"role":"assistant","tool_calls":[]}', []],
+  ])('finds the texts that %s begins with', (messages, texts) => {
+    const text = withMessages(`[${messages}]`)
+    const { opening } = facts(text)
+    const found = opening.flatMap((from, index) =>
+      index % 2 === 0 ? [text.slice(from, opening[index + 1])] : [],
+    )
+    expect(found).toEqual(texts)
+  })
+
   it('reads escaped values as what they mean', () => {
     const text = `{"model":"\\u006d\\/x","messages":${MESSAGES},"region":"\\u0065u"}`
     expect(facts(text)).toMatchObject({ model: 'm/x', region: 'EU' })

@@ -15,6 +15,9 @@ import { isFields, parseJson, type Fields } from './json.ts'
 const TEXT_MAX = 4096
 const RAW_BYTES_MAX = 16_384
 
+/** How suppliers call an account without money, whatever the status. */
+const SPENT = new Set(['insufficient_quota', 'billing_hard_limit_reached', 'billing_not_active'])
+
 export const problem: ProblemCodec = {
   encode: (error) => JSON.stringify({ error: toEnvelope(error, chatType) }),
 
@@ -42,6 +45,8 @@ export const problem: ProblemCodec = {
       status: isErrorStatus(status) ? status : inBandStatus(code),
     })
   },
+
+  isSpent: ({ origin }) => SPENT.has(origin?.code ?? '') || SPENT.has(origin?.type ?? ''),
 }
 
 function asProblemCode(code: string | undefined): ProblemCode {

@@ -31,12 +31,41 @@ export async function readManagementBody(
   clock: Clock,
 ): Promise<Readonly<Record<string, unknown>>> {
   requireJson(request)
-  const bytes = await readRequestBody(request, MANAGEMENT_BYTES_MAX, clock)
+  return parseDocument(await readRequestBody(request, MANAGEMENT_BYTES_MAX, clock))
+}
+
+function parseDocument(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   checkDocument(bytes)
   const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
   if (!isObject(value)) throw notAnObject()
   return value
 }
+
+/** A body, and one of its members as it was sent: what is counted in bytes must not be printed anew. */
+export interface Enclosing {
+  /** With an empty object in the place of the member. */
+  readonly body: Readonly<Record<string, unknown>>
+  /** Undefined where it is not there. */
+  readonly member: Uint8Array | undefined
+}
+
+export function splitDocument(bytes: Uint8Array, name: string): Enclosing {
+  checkDocument(bytes)
+  cursor.open(bytes)
+  cursor.enterObject()
+  const wanted = new KeySet([name])
+  for (let found = cursor.nextKey(wanted); found !== END; found = cursor.nextKey(wanted)) {
+    const from = cursor.at
+    cursor.skip()
+    if (found < 0) continue
+    const { at: to } = cursor
+    const around = [bytes.subarray(0, from), EMPTY_OBJECT, bytes.subarray(to)]
+    return { body: parseDocument(Buffer.concat(around)), member: bytes.slice(from, to) }
+  }
+  return { body: parseDocument(bytes), member: undefined }
+}
+
+const EMPTY_OBJECT = new TextEncoder().encode('{}')
 
 // Checking never awaits, so one cursor serves all requests.
 const cursor = new JsonCursor()

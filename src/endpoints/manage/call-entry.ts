@@ -1,7 +1,7 @@
 // One call whole, for whoever has to explain it: what was set aside, who was asked, what came of it and what
 // that proves. A call without an end is told from the books as they stand in memory.
 import { HOUR_MS } from '../../core/hour.ts'
-import type { AuditRow, CallDetails, TryDetails } from '../../core/audit.ts'
+import type { AuditRow, CallDetails, RouteTrace, TryDetails } from '../../core/audit.ts'
 import { toJsonUsd, type PicoUsd } from '../../core/money.ts'
 import type { Terms, TermsEntry } from '../../core/record.ts'
 import type { Price, Rates } from '../../core/usage.ts'
@@ -9,7 +9,8 @@ import type { Operation } from '../../ledger/book.ts'
 import { ENDLESS_TOKENS } from '../../ledger/cost/bound.ts'
 import { readPayer } from '../../store/payer.ts'
 import type { LedgerPolicy } from '../../ledger/policy.ts'
-import { estimateOf } from '../../ledger/review.ts'
+import { beganInOrder, estimateOf, isMeant } from '../../ledger/review.ts'
+import { readTrace, textOf } from '../../routing/trace.ts'
 import { describeCall } from './audit-entry.ts'
 import { printTime } from './print.ts'
 
@@ -19,6 +20,7 @@ export function describeEnded(row: AuditRow): object {
   const { details } = row
   return {
     ...entry,
+    asked: details?.asked ?? null,
     settlement: {
       state: entry.state,
       evidence: entry.evidence,
@@ -30,7 +32,10 @@ export function describeEnded(row: AuditRow): object {
       held_ms: row.heldMs ?? null,
     },
     payer: describePayer(row),
+    route: describeRoute(row),
     tries: triesOf(row).map(describeTry),
+    explanation: details?.explanation ?? null,
+    session: details?.session ?? null,
     max_tokens: details?.maxTokens ?? null,
     usage: {
       cached_tokens: partOf(row, 'cachedTokens'),
@@ -55,20 +60,47 @@ export function describePayer({ payer }: Pick<AuditRow, 'payer'>): object | null
   }
 }
 
-/** Where the first that was asked has answered, its try is the call itself. */
+/** Who was to be asked and why nobody else was, by the names of then; null where no list was made or kept. */
+function describeRoute({ route }: AuditRow): object | null {
+  const trace = route === undefined ? undefined : readTrace(route)
+  if (trace === undefined) return null
+  return {
+    snapshot: trace.snapshot,
+    listed: trace.listed,
+    resting: describeReasons(trace.resting),
+    excluded: describeReasons(trace.excluded),
+    more: trace.more ?? 0,
+    pinned: trace.pinned === true,
+    last_resort: trace.last_resort === true,
+  }
+}
+
+function describeReasons(words: RouteTrace['excluded'] = {}): readonly object[] {
+  return Object.entries(words).map(([candidate, reason]) => ({
+    candidate,
+    reason,
+    why: textOf(reason),
+  }))
+}
+
+/** Where no more is kept of the first that was asked, because it answered, its try is the call itself. */
 function triesOf({ details, supplier, region, evidence }: AuditRow): readonly TryDetails[] {
   if (details?.tries !== undefined) return details.tries
   if (supplier === undefined || region === undefined || evidence === undefined) return []
   return [{ supplier, region, evidence }]
 }
 
-function describeTry({ supplier, region, evidence, status, code, suspense }: TryDetails): object {
+function describeTry(tried: TryDetails): object {
+  const { supplier, region, evidence, suspense } = tried
   return {
     supplier,
+    credential: tried.credential ?? null,
+    model: tried.model ?? null,
     region,
     evidence,
-    status: status ?? null,
-    code: code ?? null,
+    status: tried.status ?? null,
+    code: tried.code ?? null,
+    ms: tried.ms ?? null,
     suspense_usd: suspense === undefined ? null : toJsonUsd(suspense),
   }
 }
@@ -126,9 +158,9 @@ export function describeReview({ reviewAt }: Operation, policy: LedgerPolicy): o
 }
 
 /** Whom the call may have reached, in the order of the list; several credentials of one are one. */
-function termsOf({ hold, suppliers }: Operation): readonly object[] {
+function termsOf(operation: Operation): readonly object[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway's own print
-  const terms = JSON.parse(hold.terms) as Terms
+  const terms = JSON.parse(operation.hold.terms) as Terms
   const seen = new Set<string>()
   const different = terms.filter((entry) => {
     const text = JSON.stringify(entry)
@@ -138,23 +170,19 @@ function termsOf({ hold, suppliers }: Operation): readonly object[] {
     supplier: entry.supplier,
     region: entry.region,
     model: entry.model,
-    asked: wasAsked(entry, index, suppliers),
+    asked: wasAsked(entry, index, operation),
     price: describePrice(entry.price),
   }))
 }
 
-/** Only those after the first are written down; that one of them was asked shows that the first was. */
-function wasAsked(
-  { supplier }: TermsEntry,
-  index: number,
-  suppliers: readonly string[],
-): 'yes' | 'perhaps' {
-  const isKnown = index === 0 ? suppliers.length > 0 : suppliers.includes(supplier)
-  return isKnown ? 'yes' : 'perhaps'
+/** Who was to be the first is written down only by who was asked after it. */
+function wasAsked(entry: TermsEntry, index: number, operation: Operation): 'yes' | 'perhaps' {
+  const isNoted = operation.asked.some((note) => isMeant(note, entry))
+  return isNoted || (index === 0 && beganInOrder(operation)) ? 'yes' : 'perhaps'
 }
 
 /** Dollars for a million tokens, under the names that the configuration has for them. */
-function describePrice({ longContext, ...rates }: Price): object {
+export function describePrice({ longContext, ...rates }: Price): object {
   return {
     ...describeRates(rates),
     ...(longContext !== undefined && {

@@ -8,7 +8,7 @@ import { Bound } from '../../ledger/cost/bound.ts'
 import type { BudgetState } from '../../ledger/ledger.ts'
 import { priceAt } from '../../ledger/cost/price.ts'
 import type { Plant } from '../../pipeline/call.ts'
-import type { Candidate } from '../../suppliers/routes.ts'
+import type { Candidate } from '../../routing/routes.ts'
 import { printTime } from './print.ts'
 
 export type KeyStatus = 'active' | 'budget_exhausted' | 'revoked' | 'expired'
@@ -86,7 +86,7 @@ function canPay(rest: number, key: KeyRecord, { routes, clock }: Surroundings): 
   const now = clock.now()
   let isServed = false
   for (const model of key.allowedModels ?? routes.models.map(({ id }) => id))
-    for (const candidate of routes.find(model) ?? []) {
+    for (const candidate of routes.find(model)?.candidates ?? []) {
       if (!isOpenTo(key, candidate)) continue
       if (leastCost(candidate, now) <= rest) return true
       isServed = true
@@ -94,9 +94,11 @@ function canPay(rest: number, key: KeyRecord, { routes, clock }: Surroundings): 
   return !isServed && rest > 0
 }
 
-function isOpenTo({ allowedRegions }: KeyRecord, { supplier, attempts }: Candidate): boolean {
-  const isInside = allowedRegions === undefined || allowedRegions.includes(supplier.region)
-  return isInside && attempts.length > 0
+function isOpenTo({ allowedRegions, allowedModels }: KeyRecord, candidate: Candidate): boolean {
+  const { regions, attempts, rank, modelId } = candidate
+  const isInside = allowedRegions?.some((region) => regions.has(region)) !== false
+  const isAllowed = rank === 0 || allowedModels?.includes(modelId) !== false
+  return isInside && isAllowed && attempts.length > 0
 }
 
 /** One message, and one token in answer to it. */

@@ -1,7 +1,7 @@
 // Reads the configuration again, on request: the answer says what changed, or why nothing did.
 import { GatewayError, quoteName } from '../../core/problem.ts'
 import { json } from '../../http/reply.ts'
-import type { ConfigChanges, KeyedEndpoint } from '../endpoint.ts'
+import type { ConfigChanges, KeyedEndpoint, ReloadOutcome } from '../endpoint.ts'
 import { checkOrigin, readManagementBody } from './body.ts'
 
 export const reload: KeyedEndpoint = {
@@ -13,20 +13,28 @@ export const reload: KeyedEndpoint = {
     const hasBody = exchange.request.headers.get('content-length') !== '0' && exchange.request.body
     const body = hasBody ? await readManagementBody(exchange.request, house.plant.clock) : {}
     house.keyring.current(key)
-    const { applied, changes, problems } = await house.reload(readAllowDrop(body))
-    if (!applied) throw notApplied(problems)
+    const outcome = await house.reload(readAllowDrop(body))
+    if (!outcome.applied) throw notApplied(outcome)
+    const { applied, changes, problems } = outcome
     return json(exchange.id, { object: 'reload', applied, ...describe(changes), problems })
   },
 }
 
-function notApplied(problems: readonly string[]): GatewayError {
+type NotApplied = Extract<ReloadOutcome, { readonly applied: false }>
+
+function notApplied({ problems, advice }: NotApplied): GatewayError {
   const [first = '', ...others] = problems
-  const more = others.length > 0 ? ` There are ${others.length} more problems.` : ''
+  const parts = [first, ...tellMore(others.length), ...(advice === undefined ? [] : [advice])]
   return new GatewayError(
     'configuration_error',
-    `The configuration was not applied; the one before stays in force. ${first}${more}`,
-    { retryable: false, details: { problems } },
+    `The configuration was not applied; the one before stays in force. ${parts.join(' ')}`,
+    { retryable: false, details: { problems, ...(advice !== undefined && { advice }) } },
   )
+}
+
+function tellMore(others: number): readonly string[] {
+  if (others === 0) return []
+  return [others === 1 ? 'There is one more problem.' : `There are ${others} more problems.`]
 }
 
 function describe(changes: ConfigChanges): object {

@@ -16,7 +16,7 @@ import {
 import { NO_LOAD, type Load, type ModelLimits } from '../../core/load.ts'
 import { toPicoUsd } from '../../core/money.ts'
 import type { Price, Rates, Usage } from '../../core/usage.ts'
-import { Bound, ENDLESS_TOKENS, LEAST_TOKENS, type BoundTerms } from './bound.ts'
+import { Bound, ENDLESS_TOKENS, LEAST_TOKENS, type BoundTerms, type CountOf } from './bound.ts'
 import { costOf } from './price.ts'
 
 const RUNS = { numRuns: 3000 }
@@ -38,8 +38,8 @@ function wholeOf(load: Partial<Load>, all: readonly BoundTerms[]): number | unde
 }
 
 describe('the input of a call', () => {
-  const inputOf = (load: Partial<Load>, limits?: ModelLimits, counted?: number): number =>
-    new Bound({ ...NO_LOAD, ...load }, terms(limits), counted).inputTokens
+  const inputOf = (load: Partial<Load>, limits?: ModelLimits, countOf?: CountOf): number =>
+    new Bound({ ...NO_LOAD, ...load }, terms(limits), countOf).inputTokens
 
   it.each<readonly [string, Partial<Load>, ModelLimits | undefined, number]>([
     ['has no more tokens than bytes', { bytes: 100 }, undefined, 100],
@@ -63,7 +63,7 @@ describe('the input of a call', () => {
   it('is what was counted in place of the text, and the rest as before', () => {
     const load = { bytes: 1000, inline: [{ from: 0, to: 600 }], messages: 1, images: 1 }
     expect(inputOf(load, { imageTokens: 7 })).toBe(400 + 16 + 7)
-    expect(inputOf(load, { imageTokens: 7 }, 90)).toBe(90 + 16 + 7)
+    expect(inputOf(load, { imageTokens: 7 }, () => 90)).toBe(90 + 16 + 7)
   })
 
   it('is the whole window where something is elsewhere', () => {
@@ -299,6 +299,29 @@ describe('no usage within the limits', () => {
         const usage = usageOf(sent, each.limits ?? {}, draw, bound.inputTokens)
         expect(costOf(usage, each.price)).toBeLessThanOrEqual(fit.amount)
         expect(usage.outputTokens).toBeLessThanOrEqual(fit.outputTokens)
+      }),
+      RUNS,
+    )
+  })
+
+  it('costs more than was held at anybody who keeps to what it was sent, whatever its model can put out', () => {
+    const lists = array(bounded, { minLength: 1, maxLength: 3 })
+    const rests = option(integer({ min: 0, max: 5_000_000_000 }), { nil: undefined })
+    assert(
+      property(loads, lists, draws, rests, (load, all, draw, rest) => {
+        const bound = new Bound(load, all)
+        const fit = rest === undefined ? bound.whole() : bound.fit(rest, true, true)
+        if (fit === undefined) return
+        for (const [index, { price: at, limits = {} }] of all.entries()) {
+          const maxTokens = bound.maxTokensAt(index, fit) ?? load.maxTokens
+          // Who is told a maximum keeps to that alone.
+          const outputCeiling = maxTokens ?? limits.outputCeiling ?? 0
+          const own = { ...limits, outputCeiling }
+          const usage = usageOf({ ...load, maxTokens }, own, draw, bound.inputTokensAt(index))
+          expect(costOf(usage, at)).toBeLessThanOrEqual(fit.amount)
+          expect(usage.outputTokens).toBeLessThanOrEqual(bound.outputTokensAt(index, fit))
+          expect(bound.outputTokensAt(index, fit)).toBeLessThanOrEqual(fit.outputTokens)
+        }
       }),
       RUNS,
     )

@@ -1,6 +1,6 @@
 // The most that a call can cost, from the size of its body and the limits of whoever may answer: never less
 // than any usage within them costs. One is made for every call, so it is plain arithmetic.
-import type { Load, ModelLimits } from '../../core/load.ts'
+import type { Load, ModelLimits, TokenizerName } from '../../core/load.ts'
 import { PICO_A_NANO, toNanoUsd, type NanoUsd } from '../../core/money.ts'
 import type { Price, Rates } from '../../core/usage.ts'
 
@@ -13,11 +13,17 @@ export interface BoundTerms {
 /** What is set aside for a call, and what has to be sent so that it stays enough. */
 export interface Fit {
   readonly amount: NanoUsd
-  /** Most output tokens of each choice; undefined where what the caller sent, or nothing, will do. */
+  /**
+   * Most output tokens of each choice, whoever answers; undefined where what the caller sent, or nothing, will do.
+   * What each attempt is sent is up to `Bound.maxTokensAt`.
+   */
   readonly maxTokens: number | undefined
-  /** Most output tokens of all choices; `ENDLESS_TOKENS` where nothing bounds them. */
+  /** Most output tokens of all choices, whoever answers; `ENDLESS_TOKENS` where nothing bounds them. */
   readonly outputTokens: number
 }
+
+/** Tokens of the text by the vocabulary of whoever reads it. */
+export type CountOf = (tokenizer: TokenizerName | undefined) => number
 
 export const ENDLESS_TOKENS: number = Number.MAX_SAFE_INTEGER
 
@@ -45,6 +51,8 @@ interface Extent {
   readonly window: number
   /** Output tokens of one choice. */
   readonly most: number
+  /** What the input is likely to leave of the window for a maximum of ours. */
+  readonly room: number
   /** Pico-dollars a token: the dearest that this call can incur. */
   readonly inputRate: number
   readonly outputRate: number
@@ -57,30 +65,33 @@ export class Bound {
   readonly #extents: readonly Extent[]
   /** Output tokens of one choice, wherever most. */
   readonly #most: number
-  /** As a guess, where `inputTokens` is a bound. */
-  readonly #likelyInput: number
+  /** For a maximum of ours, wherever most. */
+  readonly #room: number
   readonly #isOpen: boolean
 
-  /** `countedInput`: tokens of the text, where somebody has counted them. */
-  constructor(load: Load, terms: readonly BoundTerms[], countedInput?: number) {
-    const text = countedInput ?? textBytes(load)
-    const read = text + MESSAGE_TOKENS * load.messages + audioTokens(load)
+  /** `countOf`: where somebody has counted the text. */
+  constructor(load: Load, terms: readonly BoundTerms[], countOf?: CountOf) {
+    const bytes = textBytes(load)
     const extents: Extent[] = []
     let input = 0
     let most = 0
+    let room = 0
     let isOpen = false
     for (const each of terms) {
-      const extent = toExtent(each, load, read)
+      const text = countOf === undefined ? bytes : countOf(each.limits?.tokenizer)
+      const likely = countOf === undefined ? Math.ceil(bytes / TEXT_BYTES_A_TOKEN) : text
+      const extent = toExtent(each, load, text, likely)
       extents.push(extent)
       input = Math.max(input, extent.input)
       most = Math.max(most, extent.most)
+      room = Math.max(room, extent.room)
       isOpen ||= extent.isOpen
     }
     this.inputTokens = input
     this.#load = load
     this.#extents = extents
     this.#most = most
-    this.#likelyInput = countedInput ?? Math.ceil(text / TEXT_BYTES_A_TOKEN)
+    this.#room = room
     this.#isOpen = isOpen
   }
 
@@ -104,19 +115,52 @@ export class Bound {
     const affordable = this.#affordable(rest)
     if (whole <= rest && affordable >= this.#most) return this.#toFit(this.#most, whole)
     const least = Math.min(this.#most, LEAST_TOKENS)
-    const maxTokens = Math.max(least, Math.min(affordable, this.#besideInput()))
+    const maxTokens = Math.max(least, Math.min(affordable, this.#room))
     const amount = this.#amountAt(maxTokens)
     return amount <= rest ? this.#toFit(maxTokens, amount) : undefined
   }
 
   /** The worst case of one attempt with so many output tokens in all; the largest amount where nothing bounds it. */
   costAt(index: number, outputTokens: number): NanoUsd {
-    const extent = this.#extents[index]
-    if (extent === undefined) throw new RangeError('no such attempt')
+    const extent = this.#extentAt(index)
     const { choices, predictedBytes } = this.#load
     const maxTokens = Math.ceil(Math.max(0, outputTokens - predictedBytes) / choices)
     const amount = extent.isOpen ? Infinity : amountOf(extent, this.#load, maxTokens)
     return toNanoUsd(Math.min(amount, Number.MAX_SAFE_INTEGER))
+  }
+
+  /** Upper bound of the input tokens of one attempt; of what is in the body where nothing bounds the rest. */
+  inputTokensAt(index: number): number {
+    return this.#extentAt(index).input
+  }
+
+  /**
+   * Output tokens of each choice that one attempt is sent in place of the caller's maximum, never more than are held
+   * for there; undefined where what the caller sent, or nothing, will do.
+   */
+  maxTokensAt(index: number, { maxTokens }: Fit): number | undefined {
+    const { maxTokens: asked } = this.#load
+    const { most, room } = this.#extentAt(index)
+    if (asked !== undefined) {
+      const each = Math.min(maxTokens ?? asked, most)
+      return each < asked ? each : undefined
+    }
+    // The model ends by itself before.
+    if (maxTokens === undefined || maxTokens >= most) return undefined
+    return Math.min(maxTokens, Math.max(room, LEAST_TOKENS))
+  }
+
+  /** Most output tokens of all choices of one attempt; `ENDLESS_TOKENS` where nothing bounds them. */
+  outputTokensAt(index: number, fit: Fit): number {
+    const { choices, predictedBytes } = this.#load
+    const each = this.maxTokensAt(index, fit) ?? this.#extentAt(index).most
+    return Math.min(choices * each + predictedBytes, ENDLESS_TOKENS)
+  }
+
+  #extentAt(index: number): Extent {
+    const extent = this.#extents[index]
+    if (extent === undefined) throw new RangeError('no such attempt')
+    return extent
   }
 
   /** Over all attempts; infinite where nothing bounds it. */
@@ -133,14 +177,6 @@ export class Bound {
     for (const extent of this.#extents)
       tokens = Math.min(tokens, affordableAt(extent, this.#load, rest))
     return tokens
-  }
-
-  /** Where the caller named no maximum, ours must leave room for the input: some suppliers add up the two. */
-  #besideInput(): number {
-    if (this.#load.maxTokens !== undefined) return Infinity
-    let room = Infinity
-    for (const { window } of this.#extents) room = Math.min(room, window - this.#likelyInput)
-    return room
   }
 
   #toFit(maxTokens: number, amount: number): Fit {
@@ -167,9 +203,10 @@ function audioTokens({ audioBytes }: Load): number {
   return Math.ceil((audioBytes * AUDIO_TOKENS_A_SECOND) / AUDIO_BYTES_A_SECOND)
 }
 
-/** `read`: tokens that are the same wherever the call goes. */
-function toExtent({ price, limits }: BoundTerms, load: Load, read: number): Extent {
+/** `text`: the most tokens that it can be, and as a guess `likely`. */
+function toExtent({ price, limits }: BoundTerms, load: Load, text: number, likely: number): Extent {
   const window = limits?.contextWindow ?? Infinity
+  const read = text + MESSAGE_TOKENS * load.messages + audioTokens(load)
   const inside = Math.min(read + load.images * (limits?.imageTokens ?? IMAGE_TOKENS), window)
   const reach = load.elsewhere === undefined ? inside : window
   const long = price.longContext
@@ -180,9 +217,15 @@ function toExtent({ price, limits }: BoundTerms, load: Load, read: number): Exte
     isOpen: reach === Infinity && inputRate > 0,
     window,
     most: mostOf(load, limits?.outputCeiling ?? window, window),
+    room: roomOf(load, window, likely),
     inputRate,
     outputRate: Math.max(outputRateOf(price, load), outputRateOf(rates, load)),
   }
+}
+
+/** Where the caller named no maximum, ours must leave room for the input: some suppliers add up the two. */
+function roomOf({ maxTokens }: Load, window: number, likely: number): number {
+  return maxTokens === undefined ? window - likely : Infinity
 }
 
 function mostOf(load: Load, ceiling: number, window: number): number {

@@ -93,6 +93,7 @@ const AUDIT = formOf<AuditRow>({
   count: isNumber,
   details: absentOr(isDetails),
   payer: absentOr(isText),
+  route: absentOr(isText),
 })
 
 const NOTE = formOf<NoteRecord>({
@@ -175,13 +176,19 @@ function fieldsOf(record: LedgerRecord): Fields {
 
 /** Not in records of older versions, whose text must stay what it was. */
 const LATER = ['payer', 'claim']
+const LATEST = 'route'
 
 /** What is absent as null, but for what stands in no text of the chain, either. */
 function write({ fields }: Form<unknown>, values: Fields): Fields {
-  const isOld = LATER.every((name) => values[name] === undefined)
+  const isBefore = (names: readonly string[]): boolean =>
+    names.every((name) => values[name] === undefined)
+  const missing = [
+    ...(isBefore([...LATER, LATEST]) ? LATER : []),
+    ...(isBefore([LATEST]) ? [LATEST] : []),
+  ]
   const line: Record<string, unknown> = {}
   for (const { name, outside } of fields)
-    if (!isOld || !LATER.includes(name)) line[outside] = toOutside(values[name]) ?? null
+    if (!missing.includes(name)) line[outside] = toOutside(values[name]) ?? null
   return line
 }
 

@@ -232,7 +232,7 @@ describe('books that were changed', () => {
       'a row more',
       `INSERT INTO audit SELECT 2000, at, request_id, account, project_id, key, endpoint, model, supplier,
         region, input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code, stream,
-        attempts, state, evidence, held, hour, overrun, held_ms, count, details, NULL, hash, NULL
+        attempts, state, evidence, held, hour, overrun, held_ms, count, details, NULL, hash, NULL, NULL
        FROM audit WHERE sequence = 4`,
       '9 is missing',
     ],
@@ -507,7 +507,7 @@ describe('a database that refuses', () => {
     await writer.append([asHold(held), asRecord(endOf(held))])
     const again = `INSERT INTO audit SELECT 9, at, request_id, account, project_id, key, endpoint, model,
       supplier, region, input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code,
-      stream, attempts, state, evidence, held, hour, overrun, held_ms, count, details, hold, hash, payer FROM audit`
+      stream, attempts, state, evidence, held, hour, overrun, held_ms, count, details, hold, hash, payer, route FROM audit`
     expect(() => database.run(again)).toThrow('UNIQUE constraint failed: audit.hold')
   })
 })

@@ -16,6 +16,7 @@ import {
 } from '../../../test/contracts/samples.ts'
 import { createFakeClock, type FakeClock } from '../../../test/fakes/clock.ts'
 import { toNanoUsd } from '../../core/money.ts'
+import type { LedgerRecord } from '../../core/record.ts'
 import { link, textOf } from '../chain.ts'
 import type { Store } from '../store.ts'
 import { openSqliteStore } from './open.ts'
@@ -114,6 +115,21 @@ it('drops payers that no record has any more, and keeps those of the books and o
   expect(ledger.open[0]?.hold).toStrictEqual(open)
   const [row] = (await store.audit.list('acc_a', { limit: 9, cursor: undefined })).items
   expect(row?.payer).toBe(ended)
+})
+
+it('drops routes that no record has any more, and keeps those of the rows that stay', async () => {
+  const gone = '{"snapshot":"a","listed":["gone"]}'
+  const shared = '{"snapshot":"a","listed":["shared"]}'
+  const row = (route: string): readonly LedgerRecord[] => {
+    const hold = sampleHold()
+    return [asHold(hold), asRecord(endOf(hold, { route }))]
+  }
+  await store.append([...row(gone), ...row(shared), ...row(shared)])
+  await forgetThrough(4)
+  expect(names()).not.toContain(gone)
+  await reopen()
+  const { items } = await store.audit.list('acc_a', { limit: 9, cursor: undefined })
+  expect(items.map(({ route }) => route)).toEqual([shared])
 })
 
 it('adds the calls up before their records go', async () => {

@@ -24,9 +24,10 @@ const INSERT_AUDIT = `
   INSERT INTO audit (
     sequence, at, request_id, account, project_id, key, endpoint, model, supplier, region,
     input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code, stream, attempts,
-    state, evidence, held, hour, overrun, held_ms, count, payer, details, hold, hash
+    state, evidence, held, hour, overrun, held_ms, count, payer, route, details, hold,
+    hash
   ) VALUES (
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
   )`
 
 const INSERT_NOTE = `
@@ -123,6 +124,7 @@ function createAuditInsert(
       orNull(row.heldMs),
       row.count,
       row.payer === undefined ? null : names.numberOf(row.payer),
+      row.route === undefined ? null : names.numberOf(row.route),
       row.details === undefined ? null : JSON.stringify(row.details),
       hold,
       hash,

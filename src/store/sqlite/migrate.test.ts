@@ -1,12 +1,14 @@
-// A database that the version before payers wrote, row by row, as it is brought up to date.
+// Databases that earlier versions wrote, row by row, as they are brought up to date.
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { endOf, NOW, payerText, sampleCall } from '../../../test/contracts/samples.ts'
+import { asRecord, endOf, NOW, payerText, sampleCall } from '../../../test/contracts/samples.ts'
 import { createFakeClock } from '../../../test/fakes/clock.ts'
+import type { AuditRow } from '../../core/audit.ts'
 import { toNanoUsd } from '../../core/money.ts'
+import type { LedgerRecord } from '../../core/record.ts'
 import { link, textOf } from '../chain.ts'
 import type { Store } from '../store.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -77,7 +79,10 @@ describe('a database of the version before payers', () => {
     expect(await countChain()).toBe(5)
     const { open: left, spent, balances } = (await store.load()).ledger
     expect(left).toMatchObject([
-      { hold: { requestId: 'req_2', payer: undefined, claim: undefined }, suppliers: ['two'] },
+      {
+        hold: { requestId: 'req_2', payer: undefined, claim: undefined },
+        asked: [{ supplier: 'two' }],
+      },
     ])
     expect(spent).toEqual([{ ownerId: 'key_a', hour: HOUR, amount: toNanoUsd(777) }])
     expect(balances).toEqual([])
@@ -123,3 +128,57 @@ describe('a database of the version before payers', () => {
     expect((await store.load()).ledger.balances).toEqual([])
   })
 })
+
+const PAYER = payerText('wal_a')
+
+// A call that a wallet paid for, with the hashes that were made of it then.
+const BEFORE_ROUTES = `
+  INSERT INTO names (number, name) VALUES (1, 'acc_a'), (2, 'key_a'), (3, '/v1/chat/completions'),
+    (4, 'a-model'), (5, '[]'), (6, '${PAYER}');
+  INSERT INTO holds VALUES
+    (1, ${NOW}, ${HOUR}, 'req_1', 1, NULL, 2, 3, 4, 1, 1000000, NULL, NULL, 12, 4096, 5,
+      'AlCL5Y7x+BBAA0ucezqo5Jp4fQfBMjy55fFMa5qrLDw=', 6, NULL);
+  INSERT INTO audit (sequence, at, request_id, account, key, endpoint, model, supplier, region,
+    input_tokens, output_tokens, cost, latency_ms, first_token_ms, status, code, stream, attempts,
+    state, evidence, held, hour, overrun, held_ms, count, hold, hash, payer) VALUES
+    (2, ${NOW}, 'req_1', 1, 2, '/v1/chat/completions', 'a-model', 'a-supplier', 'EU', 12, 34, 777,
+      1234, 56, 200, NULL, 1, 1, 'settled', 'reported', 1000000, ${HOUR}, 0, 1.5, 1, 1,
+      'BGpHwkTDtwh9eAdWWJfDCBJgc2bSUB7MMfIaviWMED4=', 6);`
+
+describe('a database of the version before routes', () => {
+  let folder: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'store-'))
+    const database = new Database(join(folder, 'gateway.db'), { create: true })
+    for (const sql of MIGRATIONS.slice(0, 4)) database.run(sql)
+    database.run('CREATE TABLE schema_version (version INTEGER NOT NULL) STRICT')
+    database.run('INSERT INTO schema_version VALUES (4)')
+    database.run(BEFORE_ROUTES)
+    database.close()
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('keeps its chain, tells no route of its calls, and goes on with those that have one', async () => {
+    const store = await openSqliteStore({ folder, clock: createFakeClock(NOW) })
+    const route = '{"snapshot":"a","listed":["one"]}'
+    const [held, ended] = sampleCall(5, { payer: PAYER })
+    await store.append([held, asRecord({ ...rowOf(ended), route })])
+    let hash = ''
+    for (const { record, ...place } of await store.ledger.records(0, 1000)) {
+      hash = link(hash, textOf(record))
+      expect(place.hash).toBe(hash)
+    }
+    const { items } = await store.audit.list('acc_a', { limit: 9, cursor: undefined })
+    expect(items.map(({ requestId, route: told }) => [requestId === 'req_1', told])).toEqual([
+      [false, route],
+      [true, undefined],
+    ])
+    await store.close()
+  })
+})
+
+function rowOf(record: LedgerRecord): AuditRow {
+  if (record.type !== 'audit') throw new Error('no audit row')
+  return record.row
+}

@@ -356,4 +356,9 @@ const PAYERS = `
   INSERT INTO marks VALUES ('usage', '{"number":0}');
 `
 
-export const MIGRATIONS: readonly string[] = [TENANCY + AUDIT, AUDIT_QUERY, LEDGER, PAYERS]
+// Why a call went where it went. A number among the names, as the payer's: one text serves many calls.
+const ROUTE = `
+  ALTER TABLE audit ADD COLUMN route INTEGER;
+`
+
+export const MIGRATIONS: readonly string[] = [TENANCY + AUDIT, AUDIT_QUERY, LEDGER, PAYERS, ROUTE]

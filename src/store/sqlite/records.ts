@@ -30,6 +30,7 @@ const AUDIT: Columns = {
   ...plain('held_ms', 'count', 'details'),
   ...OWNERS,
   payer: nameOf('payer'),
+  route: nameOf('route'),
 }
 
 const NOTE: Columns = plain('hash', 'at', 'kind', 'request_id', 'body')

@@ -1,7 +1,7 @@
 // What a start must know: where the chain ends and which operations are open. Only what was written since
 // the last mark is read, and every hash of that is checked, since a crash can only have hurt the end.
 import type { Database } from 'bun:sqlite'
-import type { OpenOperation } from '../../core/record.ts'
+import type { AttemptNote, OpenOperation } from '../../core/record.ts'
 import { link, textOf } from '../chain.ts'
 import { Operations, type Operation } from '../operations.ts'
 import type { ChainedRecord, ChainPlace, LedgerState } from '../store.ts'
@@ -84,17 +84,25 @@ function openOperations(database: Database): readonly Operation[] {
 }
 
 function withNotes(database: Database, { hold, number }: Operation): OpenOperation {
-  const suppliers: string[] = []
+  const asked: AttemptNote[] = []
   let reviewAt: number | undefined
   let outputTokens = 0
   for (const found of database.query(NOTES).all(hold.requestId, number)) {
     const note = asRow(found)
     const body: unknown = JSON.parse(readText(note, 'body'))
     if (note['kind'] === 'review') reviewAt = readInteger(note, 'at')
-    if (note['kind'] === 'attempt') suppliers.push(readText(asRow(body), 'supplier'))
+    if (note['kind'] === 'attempt') asked.push(toAttempt(asRow(body)))
     if (note['kind'] === 'progress') outputTokens = readInteger(asRow(body), 'outputTokens')
   }
-  return { hold, reviewAt, suppliers, outputTokens }
+  return { hold, reviewAt, asked, outputTokens }
+}
+
+function toAttempt(body: Row): AttemptNote {
+  return {
+    supplier: readText(body, 'supplier'),
+    ...('model' in body && { model: readText(body, 'model') }),
+    ...('number' in body && { number: readInteger(body, 'number') }),
+  }
 }
 
 function asPlace(row: unknown): unknown {

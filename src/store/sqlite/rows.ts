@@ -95,6 +95,7 @@ export function toAuditRow(row: Row): AuditRow {
     heldMs: findNumber(row, 'held_ms'),
     count: readInteger(row, 'count'),
     payer: findText(row, 'payer'),
+    route: findText(row, 'route'),
     details: findDetails(row, 'details'),
   }
 }

@@ -28,14 +28,15 @@ const PAYERS_ALONE = `
   WHERE hold IS NOT NULL AND hold <= (SELECT value ->> '$.number' FROM marks WHERE name = 'base')
   AND payer IS NOT NULL`
 
-/** The numbers that holds and rows have. Holds are many and of few kinds: they are gone through once. */
+/** The numbers that holds and rows have. Holds are many and of few kinds: they are gone through once, as are rows. */
 function usedBy(holds: string, audit: string): string {
   const columns = OF_HOLDS.map(
     (column) => `UNION SELECT ${column} FROM kinds WHERE ${column} IS NOT NULL`,
   )
   return `
     WITH kinds AS MATERIALIZED (SELECT DISTINCT ${OF_HOLDS.join(', ')} FROM ${holds})
-    SELECT key AS number FROM ${audit} ${columns.join(' ')} UNION ${PAYERS_ALONE}`
+    SELECT key AS number FROM ${audit} ${columns.join(' ')} UNION ${PAYERS_ALONE}
+    UNION SELECT route FROM (SELECT route FROM ${audit}) WHERE route IS NOT NULL`
 }
 
 const USED_SINCE = usedBy('holds WHERE number > ?1', 'audit WHERE sequence > ?1')

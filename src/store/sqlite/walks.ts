@@ -16,7 +16,8 @@ export interface Walk {
 const LOOK_MAX = 64 * RUN_ROWS
 
 const COLUMNS = `audit.*, account_names.name AS account_id, key_names.name AS key_id,
-  (SELECT name FROM names WHERE names.number = audit.payer) AS payer`
+  (SELECT name FROM names WHERE names.number = audit.payer) AS payer,
+  (SELECT name FROM names WHERE names.number = audit.route) AS route`
 
 // The order of a cross join is kept, so the names are looked up for rows that are wanted and no others.
 const NAMES = `

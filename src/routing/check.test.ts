@@ -1,0 +1,74 @@
+// What is told about names of a configuration that lead nowhere: each reads as a whole behind its place in the file.
+import { describe, expect, it } from 'bun:test'
+import { findNameFaults, type Serving } from './check.ts'
+
+const SUPPLIERS: readonly Serving[] = [
+  { id: 'one', models: new Map(['large-a', 'large-b'].map((id) => [id, {}])) },
+  { id: 'two', models: new Map([['small', {}]]) },
+  { id: 'rack', models: new Map(), anyModel: [] },
+]
+
+function tell(models: Record<string, readonly string[]>, aliases = {}): readonly string[] {
+  const wishes = Object.fromEntries(
+    Object.entries(models).map(([id, fallbacks]) => [id, { fallbacks: [...fallbacks] }]),
+  )
+  return findNameFaults({ models: wishes, aliases }, SUPPLIERS).map(
+    ({ path, message }) => `${path.join('.')} ${message}`,
+  )
+}
+
+describe('models that stand in', () => {
+  it('are fine where somebody serves them', () => {
+    expect(tell({ 'large-a': ['large-b', 'small'], small: ['large-a'] })).toEqual([])
+  })
+
+  it('may be left out of any model, served or not', () => {
+    expect(tell({ nobody: [] })).toEqual([])
+  })
+
+  it.each([
+    [['smal'], '0 is no model that a supplier of this file lists (did you mean small?): write'],
+    [['gone-away'], '0 is no model that a supplier of this file lists: write an id that `gateway'],
+    [['small', 'small'], '1 stands there a second time: remove one of the two'],
+    [['large-a'], '0 is the model itself: name another one, or remove it'],
+    [['two/small'], '0 is a model at one supplier, and a model stands in wherever it is served'],
+    [['rack/any'], '0 is no model that a supplier of this file lists'],
+    [['quick'], '0 is another name for a model: write the id of that model itself'],
+  ])('are refused: %j', (fallbacks, start) => {
+    const told = tell({ 'large-a': fallbacks }, { quick: 'small' })
+    expect(told).toHaveLength(1)
+    expect(told[0]).toStartWith(`models.large-a.fallbacks.${start}`)
+  })
+
+  it('are refused for a model that nobody serves', () => {
+    expect(tell({ 'large-c': ['small'] })).toEqual([
+      'models.large-c.fallbacks are for a model that nobody serves (did you mean large-a?): large-c needs a supplier before others can stand in for it',
+    ])
+  })
+})
+
+describe('other names', () => {
+  it.each(['small', 'one/large-a', 'rack/llama:8b'])('may lead to %s', (target) => {
+    expect(tell({}, { quick: target })).toEqual([])
+  })
+
+  it.each([
+    ['small', 'large-a', 'is the id of a model that is served: choose another name'],
+    ['two/small', 'large-a', 'already means a model at one supplier: choose another name'],
+    ['rack/mine', 'large-a', 'already means a model at one supplier: choose another name'],
+    ['quick', 'smalll', 'leads to no model that is served (did you mean small?): write an id'],
+    ['quick', 'two/large-a', 'leads to no model that is served: write an id'],
+    ['quick', 'rack/', 'leads to no model that is served: write an id'],
+    ['quick', 'other', 'leads to another such name, and not to a model: write the id'],
+  ])('are refused: %s for %s', (alias, target, start) => {
+    const told = tell({}, { other: 'small', [alias]: target })
+    expect(told).toHaveLength(1)
+    expect(told[0]).toStartWith(`aliases.${alias} ${start}`)
+  })
+
+  it('are all told of at once, and quote nothing that stands behind a name', () => {
+    const told = tell({ small: ['sk-secret'] }, { one: 'sk-secret', two: 'sk-secret' })
+    expect(told).toHaveLength(3)
+    expect(told.join('')).not.toContain('secret')
+  })
+})

@@ -1,0 +1,121 @@
+// What is wrong with the names of a configuration: models that stand in for others and other names for models, as
+// only who is served can tell. A name that leads nowhere stops a start, because it would be noticed in an outage.
+import { ConfigFault } from '../config/fault.ts'
+import { findClosest } from '../config/names.ts'
+import type { Config } from '../config/schema.ts'
+
+/** Of a supplier what names depend on. */
+export interface Serving {
+  readonly id: string
+  readonly models: ReadonlyMap<string, unknown>
+  /** Set where any name behind its own is a model of it. */
+  readonly anyModel?: unknown
+}
+
+export function findNameFaults(
+  { models, aliases }: Pick<Config, 'models' | 'aliases'>,
+  suppliers: readonly Serving[],
+): readonly ConfigFault[] {
+  const names = new Names(suppliers, aliases)
+  return [
+    ...Object.entries(models).flatMap(([id, { fallbacks = [] }]) =>
+      checkFallbacks(id, fallbacks, names),
+    ),
+    ...Object.entries(aliases).flatMap(([alias, target]) => {
+      const reason = findCollision(alias, names) ?? findMiss(target, names)
+      return reason === undefined ? [] : new ConfigFault(['aliases', alias], reason)
+    }),
+  ]
+}
+
+class Names {
+  readonly #ids: ReadonlySet<string>
+  readonly #pins: ReadonlyMap<string, string>
+  readonly #open: readonly string[]
+  readonly #aliases: Readonly<Record<string, string>>
+
+  constructor(suppliers: readonly Serving[], aliases: Readonly<Record<string, string>>) {
+    this.#ids = new Set(suppliers.flatMap(({ models }) => [...models.keys()]))
+    this.#pins = new Map(
+      suppliers.flatMap(({ id, models }) =>
+        [...models.keys()].map((model) => [`${id}/${model}`, model] as const),
+      ),
+    )
+    this.#open = suppliers.flatMap(({ id, anyModel }) => (anyModel === undefined ? [] : `${id}/`))
+    this.#aliases = aliases
+  }
+
+  isModel(name: string): boolean {
+    return this.#ids.has(name)
+  }
+
+  /** The model that is meant at one supplier; undefined where the name is no such spelling. */
+  pinned(name: string): string | undefined {
+    return this.#pins.get(name)
+  }
+
+  /** A name that only a server which takes any name may know. */
+  isOpen(name: string): boolean {
+    return this.#open.some((prefix) => name.startsWith(prefix) && name.length > prefix.length)
+  }
+
+  isServed(name: string): boolean {
+    return this.isModel(name) || this.pinned(name) !== undefined || this.isOpen(name)
+  }
+
+  isAlias(name: string): boolean {
+    return Object.hasOwn(this.#aliases, name)
+  }
+
+  /** In brackets, to stand behind what is wrong. */
+  hint(name: string): string {
+    const closest = findClosest(name, [...this.#ids])
+    return closest === undefined ? '' : ` (did you mean ${closest}?)`
+  }
+}
+
+function checkFallbacks(
+  id: string,
+  fallbacks: readonly string[],
+  names: Names,
+): readonly ConfigFault[] {
+  const path = ['models', id, 'fallbacks']
+  if (fallbacks.length > 0 && !names.isModel(id))
+    return [
+      new ConfigFault(
+        path,
+        `are for a model that nobody serves${names.hint(id)}: ${id} needs a supplier before others can stand in for it`,
+      ),
+    ]
+  return fallbacks.flatMap((name, index) => {
+    const reason = findFlaw(name, id, fallbacks.indexOf(name) < index, names)
+    return reason === undefined ? [] : new ConfigFault([...path, index], reason)
+  })
+}
+
+// What the file says is not quoted: it may have come from a variable, and a wrong one at that.
+
+function findFlaw(name: string, id: string, isAgain: boolean, names: Names): string | undefined {
+  if (name === id) return 'is the model itself: name another one, or remove it'
+  if (isAgain) return 'stands there a second time: remove one of the two'
+  if (names.isModel(name)) return undefined
+  const pinned = names.pinned(name)
+  if (pinned !== undefined)
+    return `is a model at one supplier, and a model stands in wherever it is served: write ${pinned}`
+  if (names.isAlias(name)) return 'is another name for a model: write the id of that model itself'
+  return `is no model that a supplier of this file lists${names.hint(name)}: write an id that \`gateway models\` shows`
+}
+
+function findCollision(alias: string, names: Names): string | undefined {
+  if (names.isModel(alias)) return 'is the id of a model that is served: choose another name'
+  return names.isServed(alias)
+    ? 'already means a model at one supplier: choose another name'
+    : undefined
+}
+
+function findMiss(target: string, names: Names): string | undefined {
+  if (names.isServed(target)) return undefined
+  if (names.isAlias(target))
+    return 'leads to another such name, and not to a model: write the id of the model itself'
+  return `leads to no model that is served${names.hint(target)}: write an id that \`gateway models\` shows, or <supplier>/<id>`
+}
