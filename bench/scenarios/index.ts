@@ -2,12 +2,22 @@
 import { UsageError } from '../options.ts'
 import { coldStart } from './cold-start.ts'
 import { openStreams } from './open-streams.ts'
+import { outage } from './outage.ts'
 import { pace } from './pace.ts'
 import { relayCosts } from './relay-cost.ts'
 import { reload } from './reload.ts'
 import type { Scenario } from './scenario.ts'
+import { sessions } from './sessions.ts'
 
-export const scenarios: readonly Scenario[] = [...relayCosts, pace, openStreams, reload, coldStart]
+export const scenarios: readonly Scenario[] = [
+  ...relayCosts,
+  pace,
+  openStreams,
+  reload,
+  outage,
+  sessions,
+  coldStart,
+]
 
 export function pickScenarios(only: readonly string[]): readonly Scenario[] {
   if (only.length === 0) return scenarios

@@ -38,7 +38,7 @@ export interface Outcome {
 export interface Measure {
   readonly label: string
   readonly value: number
-  readonly unit: '×' | 'MB' | 'ms' | 'calls'
+  readonly unit: '×' | '%' | 'MB' | 'ms' | 'calls'
   readonly atMost?: number
 }
 
