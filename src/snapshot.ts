@@ -158,7 +158,8 @@ function limitsOf({ limits, defaults: { timeouts } }: Config): Limits {
 function idOf(config: Config, suppliers: readonly Supplier[]): string {
   const { routing, aliases, regions, models, limits } = config
   const said = JSON.stringify([routing, aliases, regions, models, limits.attempts])
-  return hashSecret(said + suppliers.map(describeSupplier).join('')).slice(0, SNAPSHOT_ID_LENGTH)
+  const all = said + suppliers.map(describeSupplier).join('')
+  return Bun.SHA256.hash(all, 'hex').slice(0, SNAPSHOT_ID_LENGTH)
 }
 
 function sessionPolicyOf({ routing }: Config): SessionPolicy {
