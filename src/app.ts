@@ -14,7 +14,6 @@ import { Chain } from './core/chain.ts'
 import { createSystemClock, type Clock } from './core/clock.ts'
 import { Places } from './core/places.ts'
 import { createSecret, hashSecret, ROOT_PREFIX } from './core/ids.ts'
-import { openaiChat } from './dialects/openai-chat/index.ts'
 import { Drain, type DrainTimes } from './drain.ts'
 import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import { renderProblem, routesOf } from './endpoints/index.ts'
@@ -175,7 +174,7 @@ function partsOf(
     suppliers,
     limits,
     demo() {
-      opened.demo ??= startDemoSuppliers(openaiChat)
+      opened.demo ??= startDemoSuppliers()
       return opened.demo.suppliers
     },
   }

@@ -8,7 +8,6 @@ import { ConfigFault } from './config/fault.ts'
 import type { Config } from './config/schema.ts'
 import { configureRegions, RegionTree } from './catalog/regions.ts'
 import { hashSecret } from './core/ids.ts'
-import { openaiChat } from './dialects/openai-chat/index.ts'
 import type { LedgerPolicy } from './ledger/policy.ts'
 import { DEFAULT_LIMITS, type Limits, type Plant } from './pipeline/call.ts'
 import { configureSuppliers } from './suppliers/configured.ts'
@@ -21,7 +20,7 @@ import type { Lanes } from './routing/lane.ts'
 import { buildRoutes, type Uses } from './routing/routes.ts'
 import type { SessionPolicy } from './routing/sessions.ts'
 import { describeSupplier } from './suppliers/describe.ts'
-import type { Supplier } from './suppliers/supplier.ts'
+import type { Signature, Supplier } from './suppliers/supplier.ts'
 import type { Upstream } from './upstream/client.ts'
 
 export interface Snapshot extends Pick<
@@ -64,15 +63,17 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
   const upstreams = new Map<string, Upstream>()
   // Let go of below: a snapshot that kept the one before would keep all there ever were.
   let earlier = before?.upstreams
-  const open = (supplier: Supplier): Upstream =>
-    connect(supplier, { now: parts.now, lookup: parts.settings.lookup })
-  const upstreamOf = (supplier: Supplier): Upstream => {
-    const key = connectionOf(supplier)
-    const upstream = upstreams.get(key) ?? earlier?.get(key) ?? open(supplier)
+  const open = (supplier: Supplier, signature: Signature): Upstream =>
+    connect(supplier, { now: parts.now, lookup: parts.settings.lookup }, signature)
+  const upstreamOf = (supplier: Supplier, signature: Signature): Upstream => {
+    const key = connectionOf(supplier, signature)
+    const upstream = upstreams.get(key) ?? earlier?.get(key) ?? open(supplier, signature)
     upstreams.set(key, upstream)
     return upstream
   }
-  for (const supplier of suppliers) upstreamOf(supplier)
+  for (const supplier of suppliers)
+    for (const { signature } of supplier.services)
+      upstreamOf(supplier, signature ?? supplier.signature)
   earlier = undefined
   return {
     config,
@@ -115,14 +116,14 @@ export function findSuppliers(settings: Settings): readonly Supplier[] {
   }
   const models = collect(() => overrideCatalogue(catalogue, config.models), catalogue)
   const regions = collect(() => configureRegions(config.regions), new RegionTree())
-  const parts = { catalogue: models, dialect: openaiChat, regions }
+  const parts = { catalogue: models, regions }
   const configured = Object.entries(config.suppliers).flatMap(([id, supplier]) =>
     collect(() => configureSuppliers({ ...config, suppliers: { [id]: supplier } }, parts), []),
   )
   if (faults.length > 0) throw settings.refuse(faults)
   if (!config.discover) return configured
   const known = new Set(configured.map(({ id }) => id))
-  const discovered = discoverSuppliers(kinds, lookup, models, openaiChat)
+  const discovered = discoverSuppliers(kinds, lookup, models)
     .filter(({ id }) => !known.has(id))
     .map((supplier) => withTimeouts(supplier, config.models))
   return [...configured, ...discovered]
@@ -182,7 +183,10 @@ function claimPolicyOf({ idempotency }: Config): ClaimPolicy {
   return { keepMs: keep * 1000, answerBytesMax, totalBytesMax }
 }
 
-function connectionOf({ id, origin, credential, signature, allowPrivate }: Supplier): string {
+function connectionOf(
+  { id, origin, credential, allowPrivate }: Supplier,
+  signature: Signature,
+): string {
   const secret = credential === undefined ? '' : hashSecret(credential.reveal())
   return JSON.stringify([id, origin, signature, allowPrivate, secret])
 }

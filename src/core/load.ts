@@ -18,6 +18,8 @@ export interface Load {
   /** Most output tokens that the caller allows, for each choice. */
   readonly maxTokens: number | undefined
   readonly choices: number
+  /** Of these the least that go to thinking before there is an answer; 0 where the caller asks for none. */
+  readonly thinkingTokens: number
   /** Output that the caller foretells: what is wrong in it is billed as output all the same. */
   readonly predictedBytes: number
   /** The answer may hold audio. */
@@ -37,6 +39,7 @@ export const NO_LOAD: Load = {
   audioBytes: 0,
   maxTokens: undefined,
   choices: 1,
+  thinkingTokens: 0,
   predictedBytes: 0,
   asksAudio: false,
   elsewhere: undefined,

@@ -43,6 +43,7 @@ export interface BodyLayout {
   readonly members: readonly Member[]
   readonly metadata: readonly Member[] | undefined
   readonly streamOptions: readonly Member[] | undefined
+  readonly thinking: readonly Member[] | undefined
   /** The closing brace of the request. */
   readonly close: number
 }
@@ -92,7 +93,7 @@ export interface StreamWatcher {
   see(data: Uint8Array, from: number, to: number): FrameKind
   /** A reason to stop was seen for every choice that began, and for at least this many: the answer is whole. */
   isFinished(choices: number): boolean
-  /** The choices that have not said why they stop; the first one while none has begun. */
+  /** The choices that have not said why they stop, the first one while none has begun; or the blocks without an end. */
   openChoices(): readonly number[]
   /** The most that was told so far: what is told again, and smaller, takes nothing back. */
   usage(): Usage | undefined
@@ -100,6 +101,11 @@ export interface StreamWatcher {
   isUsageLast(): boolean
   /** Bytes of text that the model has put out so far: answer, reasoning, tool calls. */
   outputBytes(): number
+  /**
+   * What the model has thought so far and not shown, as the bytes of text that it is likely to have been. Good for a
+   * guess at what it has used, and for nothing that would end or begin an answer.
+   */
+  unshownBytes(): number
   /** Bytes of sound that the model has put out so far. */
   audioBytes(): number
   /** The last usage that was told could not be read, in whole or in part: the books lack something. */
@@ -124,6 +130,8 @@ export interface Basics {
   readonly model: string
   /** Seconds since 1970. */
   readonly created: number
+  /** What an answer that is cut off has used of its output, where it is told at all. */
+  readonly outputTokens?: number
 }
 
 /** Fills in what the answers of some suppliers lack of the usual shape. They are printed anew. */
@@ -151,12 +159,16 @@ export interface Dialect {
     patch(body: Uint8Array, facts: Facts, rewrite: Rewrite, adjustment?: Adjustment): Uint8Array
     watch(): StreamWatcher
     /**
-     * The frames that end a stream whose output has reached its limit, closing marker included. `open` are the
-     * choices that have not ended, if not the first alone.
+     * The frames that end a stream whose output has reached its limit, closing marker included. `open` is what the
+     * watcher has told to be open, if anything.
      */
     cutOff(basics: Basics, open?: readonly number[]): Uint8Array
     /** Proves a unary answer whole and reads its usage; throws when it is broken. */
     read(answer: Uint8Array): AnswerFacts
+    /**
+     * Of the caller's headers those that the supplier has to see; throws where one will not do. Absent: it sees none.
+     */
+    headers?(headers: Headers): Readonly<Record<string, string>>
     /** Finds a quirk that would touch what admission relies on. */
     findFault?(quirks: Quirks): QuirkFault | undefined
     /** Absent: answers pass as they come, whatever they lack. */

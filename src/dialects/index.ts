@@ -1,5 +1,6 @@
 // The roster of dialects: one line for each folder beside this file.
+import { anthropicMessages } from './anthropic-messages/index.ts'
 import type { Dialect } from './dialect.ts'
 import { openaiChat } from './openai-chat/index.ts'
 
-export const dialects: readonly Dialect[] = [openaiChat]
+export const dialects: readonly Dialect[] = [openaiChat, anthropicMessages]

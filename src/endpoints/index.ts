@@ -37,6 +37,7 @@ import { tokenEndpoints } from './manage/tokens.ts'
 import { usageEndpoints } from './manage/usage.ts'
 import { userEndpoints } from './manage/users.ts'
 import { walletEndpoints } from './manage/wallets.ts'
+import { messages } from './messages.ts'
 import { getModel, listModels } from './models.ts'
 import { answerOnce, claim } from './once.ts'
 
@@ -50,6 +51,7 @@ export const endpoints: readonly Endpoint[] = [
   listModels,
   getModel,
   chatCompletions,
+  messages,
   ...accountEndpoints,
   ...organisationEndpoints,
   ...userEndpoints,
@@ -168,12 +170,20 @@ function hasLeft(thrown: unknown, { request }: Exchange): boolean {
   return thrown instanceof CallerGone || request.signal.aborted
 }
 
-/** For everything that has no dialect of its own. */
+/** For everything that no endpoint answers itself. */
 export function renderProblem(thrown: unknown, exchange: Exchange, { plant }: House): Response {
   if (hasLeft(thrown, exchange)) return empty(exchange.id, CALLER_LEFT)
   const error = asGatewayError(thrown)
   noteBug(error, exchange, plant)
-  return problemReply(error, exchange, JSON.stringify({ error: toEnvelope(error, chatType) }))
+  return problemReply(error, exchange, encodeProblem(error, exchange))
+}
+
+/** Whoever has got the method or the rest of a path wrong still reads the language that is spoken there. */
+function encodeProblem(error: GatewayError, { id, path }: Exchange): string {
+  for (const endpoint of endpoints)
+    if ('dialect' in endpoint && `${path}/`.startsWith(`${endpoint.path}/`))
+      return endpoint.dialect.problem.encode(error, id)
+  return JSON.stringify({ error: toEnvelope(error, chatType) })
 }
 
 const UNBOOKED = new Set(['billing_unavailable', 'supplier_settlement_unavailable'])

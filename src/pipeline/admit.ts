@@ -13,6 +13,7 @@ const QUOTED_LENGTH_MAX = 64
 export function admit(call: Received, plant: Plant): Admitted {
   const sessionHeader = checkSession(call.sessionHeader)
   const facts = call.dialect.peek(call.body)
+  const passed = call.dialect.relay.headers?.(call.headers)
   call.asked.model = facts.model
   call.asked.stream = facts.stream
   const route = plant.routes.find(facts.model)
@@ -20,7 +21,7 @@ export function admit(call: Received, plant: Plant): Admitted {
   const regions = narrowRegions(call.key, facts.region, plant.routes.regions)
   checkModel(call.key, route)
   const rate = plant.rates.take(call.key, plant.clock.elapsed())
-  return { ...call, sessionHeader, facts, route, regions, rate }
+  return { ...call, sessionHeader, facts, passed, route, regions, rate }
 }
 
 function checkSession(session: string | undefined): string | undefined {

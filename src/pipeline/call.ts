@@ -126,6 +126,8 @@ export interface Asked {
 /** The caller may ask this of this model. */
 export interface Admitted extends Received {
   readonly facts: Facts
+  /** Of the caller's headers those that a supplier has to see; undefined where the language has none. */
+  readonly passed: Readonly<Record<string, string>> | undefined
   /** Everyone who serves the model, allowed or not. */
   readonly route: Route
   /** Regions that the call must stay in; undefined when any will do. */
@@ -165,6 +167,8 @@ export interface Try {
   readonly visit: Visit
   /** Elapsed time at which it was asked. */
   readonly askedMs: number
+  /** Once it streams: how much it has put out, also what is not content. */
+  stream?: { readonly outputBytes: number }
   failure?: AttemptFailure
   /** Elapsed time at which it failed. */
   endedMs?: number

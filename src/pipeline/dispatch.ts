@@ -156,6 +156,7 @@ async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<Re
     if (!isEventStream(response)) throw await notAStream(response, attempt, plant)
     lifeline.expect('content', attempt.timeouts.firstContentMs)
     const stream = new RelayStream(call, response.body, lifeline, plant)
+    call.tries.at(-1)!.stream = stream
     await stream.open()
     return stream
   } catch (thrown) {
@@ -182,11 +183,11 @@ function openLifeline(call: Held, plant: Plant): Lifeline {
 }
 
 function send(call: Held, attempt: Attempt, lifeline: Lifeline): Promise<Response> {
-  const { body: asked, facts, fit } = call
+  const { body: asked, facts, fit, passed } = call
   const maxTokens = sentMaximum(call)
   const adjustment = maxTokens === fit.maxTokens ? fit : { maxTokens }
   const body = attempt.dialect.relay.patch(asked, facts, attempt.rewrite, adjustment)
-  return attempt.upstream.post(attempt.path, body, lifeline)
+  return attempt.upstream.post(attempt.path, body, lifeline, passed)
 }
 
 /** What is left of the supplier's limits matters only where there is a choice between credentials. */

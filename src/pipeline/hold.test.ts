@@ -18,6 +18,7 @@ function planned(bytes: number, elsewhere?: string, contextWindow?: number): Pla
     audioBytes: 0,
     maxTokens: 1,
     choices: 1,
+    thinkingTokens: 0,
     predictedBytes: 0,
     elsewhere,
   }

@@ -32,6 +32,13 @@ it.each<readonly [string, readonly Partial<Try>[], readonly unknown[]]>([
   expect(leaveAfter(...tries)).toEqual(outcome)
 })
 
+it('a caller that leaves while the first thinks unseen pays for the thought', () => {
+  const load = { bytes: 40, messages: 1, images: 0, inline: [], audioBytes: 0 }
+  const tries: readonly Partial<Try>[] = [{ stream: { outputBytes: 400 } }]
+  const { usage } = leavingOutcome({ facts: { load }, tries } as unknown as Held)
+  expect([usage?.inputTokens, usage?.outputTokens]).toEqual([14, 100])
+})
+
 it.each([
   ['the caller broke pays for the input', new CallerGone(), 14],
   ['its supplier broke is free', new GatewayError('stream_interrupted'), undefined],

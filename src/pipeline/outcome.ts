@@ -44,8 +44,8 @@ export function streamOutcome(
 }
 
 /**
- * The caller left before anything reached it. The supplier that was at work has read the input; one that has
- * failed by itself proves what it would have proved to a caller who stayed.
+ * The caller left before anything reached it. The supplier that was at work has read the input, and may have
+ * thought; one that has failed by itself proves what it would have proved to a caller who stayed.
  */
 export function leavingOutcome(call: Held): Outcome {
   const end = { ...describeEnd(new CallerGone()), firstTokenMs: undefined }
@@ -53,7 +53,7 @@ export function leavingOutcome(call: Held): Outcome {
   if (last === undefined) return { ...end, evidence: 'unsent', usage: undefined }
   if (last.failure !== undefined)
     return { ...end, evidence: last.failure.evidence, usage: undefined }
-  return { ...end, evidence: 'broken', usage: countAll(call, 0, 0) }
+  return { ...end, evidence: 'broken', usage: countAll(call, last.stream?.outputBytes ?? 0, 0) }
 }
 
 /** Of what is elsewhere nobody here knows the length: it counts for all that the model which was asked can read. */

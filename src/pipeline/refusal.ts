@@ -27,8 +27,7 @@ export async function refusal(
   lifeline: Lifeline,
   clock: Clock,
 ): Promise<AttemptFailure> {
-  const { status } = response
-  if (status < 400) {
+  if (response.status < 400) {
     await response.body?.cancel()
     const text = 'The supplier answered with a redirect, which is never followed.'
     return new AttemptFailure(advise('provider_redirect_forbidden', text), 'refused')
@@ -36,7 +35,9 @@ export async function refusal(
   // The status has decided already; the words are worth a moment and no more.
   lifeline.expect('reason', REASON_MS)
   const reason = await readReason(response, lifeline)
-  const problem = scrub(attempt.dialect.problem.decode(status, reason ?? NOTHING), attempt)
+  const problem = scrub(attempt.dialect.problem.decode(response.status, reason ?? NOTHING), attempt)
+  // As the language has it: an account without money is called a bad request by some.
+  const { status } = problem
   if (CALLERS.has(status))
     return new AttemptFailure(nameSize(problem), 'refused', { isFinal: true })
   const waitMs = readWait(response, clock.now())

@@ -41,7 +41,7 @@ export class RelayStream implements FrameSink {
   readonly #lifeline: Lifeline
   readonly #keepsUsage: boolean
   readonly #choices: number
-  /** The most output tokens that were held for; 0 where nothing bounds them. */
+  /** The most output tokens that were held for; `ENDLESS_TOKENS` where nothing bounds them. */
   readonly #tokensMax: number
   readonly #basics: Basics
   /** Bytes that are ready to go out. */
@@ -147,9 +147,9 @@ export class RelayStream implements FrameSink {
     return this.#hasEnded
   }
 
-  /** Bytes of text that came so far. */
+  /** Bytes of text that came so far, and what was thought beside them unseen: a guess at the model's work. */
   get outputBytes(): number {
-    return this.#watcher.outputBytes()
+    return this.#watcher.outputBytes() + this.#watcher.unshownBytes()
   }
 
   /** Bytes of sound that came so far. */
@@ -194,7 +194,7 @@ export class RelayStream implements FrameSink {
   }
 
   #isOverLimit(): boolean {
-    return this.#tokensMax > 0 && isSpent(this.#watcher.outputBytes(), this.#tokensMax)
+    return isSpent(this.#watcher.outputBytes(), this.#tokensMax)
   }
 
   /** The supplier goes on past the limit that it was given, and with this event past what was held. */
@@ -204,7 +204,8 @@ export class RelayStream implements FrameSink {
     const open = this.#watcher.openChoices()
     // Who stops with this very event has not been heard: it is not passed on.
     const unstopped = open.length > 0 ? open : undefined
-    this.#marker = this.#attempt.dialect.relay.cutOff(this.#basics, unstopped)
+    const basics = { ...this.#basics, outputTokens: this.#tokensMax }
+    this.#marker = this.#attempt.dialect.relay.cutOff(basics, unstopped)
     this.#lifeline.abort(new Error('the output exceeds its limit'))
   }
 

@@ -5,7 +5,7 @@ import type { Capability } from '../catalog/model.ts'
 import type { Policy } from '../config/routing.ts'
 import { hashSecret } from '../core/ids.ts'
 import type { Dialect, Rewrite } from '../dialects/dialect.ts'
-import type { ModelRoute, Service, Supplier, Timeouts } from '../suppliers/supplier.ts'
+import type { ModelRoute, Service, Signature, Supplier, Timeouts } from '../suppliers/supplier.ts'
 import type { Upstream } from '../upstream/client.ts'
 import type { Lane, Lanes } from './lane.ts'
 import { Recall } from './recall.ts'
@@ -122,7 +122,7 @@ export interface ModelWish {
 /** What routes need of their surroundings. */
 export interface RouteParts {
   readonly suppliers: readonly Supplier[]
-  readonly upstreamOf: (supplier: Supplier) => Upstream
+  readonly upstreamOf: (supplier: Supplier, signature: Signature) => Upstream
   readonly timeouts: Timeouts
   readonly uses: Uses
   readonly lanes: Lanes
@@ -242,7 +242,9 @@ function createCandidate(served: Served, places: Places, parts: RouteParts): Can
     lane: parts.lanes.of(accountOf(supplier), modelId, isOpen),
     attempts,
   }
-  for (const service of supplier.services) attempts.push(createAttempt(candidate, service, parts))
+  for (const service of supplier.services)
+    if (route.dialects?.includes(service.dialect.id) !== false)
+      attempts.push(createAttempt(candidate, service, parts))
   return candidate
 }
 
@@ -254,7 +256,7 @@ function accountOf({ id, origin, region, credential }: Supplier): string {
 
 function createAttempt(
   candidate: Candidate,
-  { dialect, path }: Service,
+  { dialect, path, signature, quirks }: Service,
   parts: RouteParts,
 ): Attempt {
   const { modelId, supplier, route } = candidate
@@ -265,9 +267,9 @@ function createAttempt(
     route,
     dialect,
     path: path.includes('{model}') ? path.replace('{model}', encodeURIComponent(route.as)) : path,
-    rewrite: { ...supplier.quirks, model: route.as },
+    rewrite: { ...(quirks ?? supplier.quirks), model: route.as },
     timeouts: { ...parts.timeouts, ...supplier.timeouts, ...route.timeouts },
-    upstream: parts.upstreamOf(supplier),
+    upstream: parts.upstreamOf(supplier, signature ?? supplier.signature),
     use: parts.uses.of(supplier.id, modelId),
   }
 }

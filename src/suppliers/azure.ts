@@ -1,27 +1,30 @@
 // Azure OpenAI: models are deployments that the operator has named, and an address is made for each
 // account. The interface has versions; `v1` is the present one, the dated ones put the deployment in the
 // path (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle, seen 2026-11).
-import type { Kind } from './kind.ts'
+import type { Quirks } from '../dialects/dialect.ts'
+import { openaiChat } from '../dialects/openai-chat/index.ts'
+import type { Kind, KindVersion } from './kind.ts'
 
 /** Earlier ones refuse the question for usage, and a stream would be served unpaid (griptape #1640, 2025-02). */
 const OLDEST = '2024-09-01'
 
+const PRESENT_PATH = '/openai/v1/chat/completions'
+
+function chat(path: string, quirks: Quirks): KindVersion {
+  return { services: [{ dialect: openaiChat, path, signature: 'api-key', quirks }] }
+}
+
 export const azure: Kind = {
   id: 'azure',
-  path: '/openai/v1/chat/completions',
-  signature: 'api-key',
+  ...chat(PRESENT_PATH, { usage: 'ask' }),
   environment: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
-  quirks: { usage: 'ask' },
   servesOwn: true,
   versionOf(version) {
     if (version === undefined)
       return { reason: 'is missing: write v1, or a dated version such as 2024-10-21' }
     // Reasoning models refuse the old name of the limit, all others know the new one.
     if (version === 'v1')
-      return {
-        path: '/openai/v1/chat/completions',
-        quirks: { usage: 'ask', maxTokensName: 'max_completion_tokens' },
-      }
+      return chat(PRESENT_PATH, { usage: 'ask', maxTokensName: 'max_completion_tokens' })
     if (!/^\d{4}-\d{2}-\d{2}(?:-preview)?$/.test(version))
       return { reason: 'is no version: write v1, or a dated one such as 2024-10-21' }
     if (version < OLDEST)
@@ -30,9 +33,7 @@ export const azure: Kind = {
       }
     // The dated versions do not all know the new name (their own descriptions, 2024-10-21), so that the
     // caller's is left alone.
-    return {
-      path: `/openai/deployments/{model}/chat/completions?api-version=${version}`,
-      quirks: { usage: 'ask' },
-    }
+    const path = `/openai/deployments/{model}/chat/completions?api-version=${version}`
+    return chat(path, { usage: 'ask' })
   },
 }

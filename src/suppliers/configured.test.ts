@@ -9,6 +9,7 @@ import { configureRegions } from '../catalog/regions.ts'
 import { ConfigFault } from '../config/fault.ts'
 import { ConfigSchema } from '../config/schema.ts'
 import { toPicoUsd } from '../core/money.ts'
+import { anthropicMessages } from '../dialects/anthropic-messages/index.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { configureSuppliers } from './configured.ts'
 import { limitsOf } from './models.ts'
@@ -41,7 +42,7 @@ function configure(suppliers: object, models: object = {}): readonly Supplier[] 
   const config = ConfigSchema.parse({ suppliers, models, regions: { 'fra-dc': 'de' } })
   const catalogue = overrideCatalogue(CATALOGUE, config.models)
   const regions = configureRegions(config.regions)
-  return configureSuppliers(config, { catalogue, dialect: openaiChat, regions })
+  return configureSuppliers(config, { catalogue, regions })
 }
 
 function configureOne(supplier: object, models: object = {}): Supplier {
@@ -385,6 +386,41 @@ describe('quirks of the file', () => {
   })
 })
 
+describe('a kind that speaks two languages', () => {
+  const MAKER = { kind: 'anthropic', credential: 'x', models: { own: { price: 'free' } } }
+
+  it('has a service for each, and the file’s quirks hold for the first alone', () => {
+    const supplier = configureOne({ ...MAKER, quirks: { drop: ['top_k'] } })
+    expect(supplier).toMatchObject({
+      signature: 'bearer',
+      quirks: { usage: 'ask', drop: ['top_k'] },
+    })
+    expect(supplier.services).toEqual([
+      { dialect: openaiChat, path: '/v1/chat/completions' },
+      {
+        dialect: anthropicMessages,
+        path: '/v1/messages',
+        signature: 'x-api-key',
+        quirks: { usage: 'always' },
+      },
+    ])
+  })
+
+  it('is kept from a quirk that the first of them guards, and from no other', () => {
+    expect(() => configureOne({ ...MAKER, quirks: { drop: ['n'] } })).toThrow('`n`')
+    const quirks = { default: { container: 'x', system: 'y' }, drop: ['thread'] }
+    expect(configureOne({ ...MAKER, quirks }).quirks).toMatchObject(quirks)
+  })
+
+  it('that speaks messages alone has the file’s quirks for these', () => {
+    const rack = { kind: 'anthropic-compatible', origin: 'http://gpu', allow_private: true }
+    const supplier = configureOne({ ...rack, quirks: { drop: ['top_k'] } })
+    expect(supplier.quirks).toEqual({ usage: 'always', drop: ['top_k'] })
+    const faulty = { ...rack, quirks: { drop: ['thread'] } }
+    expect(() => configureOne(faulty)).toThrow('thread')
+  })
+})
+
 describe('a supplier that cannot be', () => {
   it.each([
     [{ kind: 'opnai', credential: 'x' }, 'kind', 'did you mean openai'],
@@ -396,6 +432,11 @@ describe('a supplier that cannot be', () => {
     [{ kind: 'groq', credential: 'x', region: 'EU' }, 'region', 'add origin:'],
     [{ ...OPENAI, api_version: 'v1' }, 'api_version', 'remove it'],
     [{ ...OPENAI, origin: 'http://10.0.0.1' }, 'origin', 'allow_private: true'],
+    [
+      { ...OPENAI, origin: 'https://example.com/v1/messages' },
+      'origin',
+      'before /chat/completions',
+    ],
     [{ ...OPENAI, origin: 'https://user:hush@example.com' }, 'origin', 'credential'],
     [{ ...GENERIC, origin: 'http://169.254.169.254' }, 'origin', 'credentials of the machine'],
     [

@@ -12,14 +12,12 @@ import type { Secret } from '../core/secret.ts'
 import type { Dialect, QuirkFault, Quirks } from '../dialects/dialect.ts'
 import { checkOrigin, type Origin } from '../upstream/address.ts'
 import { kindIds, kinds } from './index.ts'
-import type { Kind, KindVersion } from './kind.ts'
+import { toServices, type Kind, type KindService, type KindVersion } from './kind.ts'
 import { findRoutes, toTimeouts } from './models.ts'
 import type { Supplier } from './supplier.ts'
 
 export interface ConfigureParts {
   readonly catalogue: readonly CatalogueModel[]
-  /** The language of the chat service, the one that all kinds have. */
-  readonly dialect: Dialect
   readonly regions: RegionTree
 }
 
@@ -39,7 +37,7 @@ interface Entry {
 function configure(
   entry: Entry,
   models: Config['models'],
-  { catalogue, dialect, regions }: ConfigureParts,
+  { catalogue, regions }: ConfigureParts,
 ): readonly Supplier[] {
   const { id, config, path } = entry
   const kind = findKind(entry)
@@ -55,16 +53,14 @@ function configure(
     if (found.size === 0 && !isOpen) throw noModels(kind, entry)
     return found
   })
-  const quirks = faults.collect(() => mergeQuirks((version ?? kind).quirks, entry, dialect))
+  const services = faults.collect(() => mergeServices(version ?? kind, entry, address))
   const credentials = faults.collect(() => findCredentials(kind, entry))
-  if (!version || !address || !routes || !quirks || !credentials) throw faults.gather()
+  if (!version || !address || !routes || !services || !credentials) throw faults.gather()
   const supplier = {
     id,
     origin: address.origin,
     region,
-    signature: kind.signature,
-    services: [{ dialect, path: joinPath(address.prefix, version.path) }],
-    quirks,
+    ...toServices(services),
     timeouts: toTimeouts(config.timeouts),
     models: routes,
     anyModel: isOpen ? FREE : undefined,
@@ -81,7 +77,7 @@ function findKind({ config, path }: Entry): Kind {
   const hint = closest === undefined ? '' : ` (did you mean ${closest}?)`
   throw new ConfigFault(
     [...path, 'kind'],
-    `is no known kind${hint}: write one of ${kindIds.join(', ')}; openai-compatible is for any other server of that language`,
+    `is no known kind${hint}: write one of ${kindIds.join(', ')}; openai-compatible is for any other server of that language, anthropic-compatible for one that speaks messages`,
   )
 }
 
@@ -100,15 +96,17 @@ function isPrivateAllowed(kind: Kind, config: SupplierConfig): boolean {
   return config.allow_private || kind.isLocal === true
 }
 
+const SERVICE_PATH = /\/(?:(?:chat\/)?completions|messages)$/
+
 function findAddress(kind: Kind, entry: Entry): Origin {
   const { config, path } = entry
   const origin = config.origin ?? findOrigin(kind, entry)
   const checked = checkOrigin(origin, { allowPrivate: isPrivateAllowed(kind, config) })
   if ('reason' in checked) throw new ConfigFault([...path, 'origin'], checked.reason)
-  if (/\/(?:chat\/)?completions$/.test(checked.prefix))
+  if (SERVICE_PATH.test(checked.prefix))
     throw new ConfigFault(
       [...path, 'origin'],
-      'ends in the path of a service: write the part before /chat/completions',
+      'ends in the path of a service: write the part before /chat/completions or /messages',
     )
   return checked
 }
@@ -152,6 +150,20 @@ function findCredentials(kind: Kind, { config, path }: Entry): readonly (Secret 
     [...path, 'credential'],
     `is missing: write \${${kind.environment[0]}} and set that variable, or the name of another one`,
   )
+}
+
+/** What the operator says of fields holds for the first service alone: another language has other fields. */
+function mergeServices(
+  { services: [first, ...others] }: KindVersion,
+  entry: Entry,
+  address: Origin | undefined,
+): Kind['services'] {
+  const place = (service: KindService): KindService => ({
+    ...service,
+    path: joinPath(address?.prefix ?? '', service.path),
+  })
+  const quirks = mergeQuirks(first.quirks, entry, first.dialect)
+  return [{ ...place(first), quirks }, ...others.map(place)]
 }
 
 /** What the operator says of a field outranks the kind; what is dropped adds up. */

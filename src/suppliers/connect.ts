@@ -6,7 +6,7 @@ import { findProxy, ProxyFault, type Lookup } from '../upstream/proxy.ts'
 import { Pin, resolveHost, type Resolve } from '../upstream/pin.ts'
 import { createKnock, hostOf, Reach, type Knock } from '../upstream/reach.ts'
 import { signatureOf } from './sign.ts'
-import type { Supplier } from './supplier.ts'
+import type { Signature, Supplier } from './supplier.ts'
 
 export interface ConnectParts {
   /** Milliseconds that never jump. */
@@ -19,9 +19,13 @@ export interface ConnectParts {
 }
 
 /** Throws where the supplier's address may not be called at all. */
-export function connect(supplier: Supplier, parts: ConnectParts): Upstream {
+export function connect(
+  supplier: Supplier,
+  parts: ConnectParts,
+  signature: Signature = supplier.signature,
+): Upstream {
   const { origin } = supplier
-  const headers = signatureOf(supplier)
+  const headers = signatureOf(supplier, signature)
   const pin = pinOf(supplier, parts)
   const proxy = proxyOf(supplier, parts)
   // Whether somebody is there behind a proxy, only the proxy could tell.

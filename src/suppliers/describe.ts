@@ -4,6 +4,6 @@ import type { Supplier } from './supplier.ts'
 
 export function describeSupplier({ credential, services, models, ...others }: Supplier): string {
   const secret = credential === undefined ? '' : hashSecret(credential.reveal())
-  const paths = services.map(({ dialect, path }) => [dialect.id, path])
+  const paths = services.map(({ dialect, ...service }) => [dialect.id, service])
   return JSON.stringify([others, secret, paths, [...models]])
 }

@@ -5,23 +5,13 @@ import { assembleCatalogue, catalogue } from '../catalog/index.ts'
 import { FREE } from '../catalog/price.ts'
 import { ConfigurationError } from '../config/problem.ts'
 import { toPicoUsd } from '../core/money.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { discoverSuppliers } from './discovered.ts'
 import { kinds } from './index.ts'
 import type { Supplier } from './supplier.ts'
 
-const unused = (): never => {
-  throw new Error('discovery must not call the dialect')
-}
-const dialect: Dialect = {
-  id: 'chat-for-tests',
-  peek: unused,
-  relay: { patch: unused, watch: unused, cutOff: unused, read: unused },
-  problem: { encode: unused, frame: unused, decode: unused, isSpent: unused },
-}
-
 function discover(environment: Readonly<Record<string, string>>): readonly Supplier[] {
-  return discoverSuppliers(kinds, (name) => environment[name], catalogue, dialect)
+  return discoverSuppliers(kinds, (name) => environment[name], catalogue)
 }
 
 function discoverOne(environment: Readonly<Record<string, string>>): Supplier {
@@ -45,7 +35,9 @@ describe('discovery', () => {
     expect(supplier.id).toBe('groq')
     expect(supplier.origin).toBe('https://api.groq.com')
     expect(supplier.region).toBe('global')
-    expect(supplier.services).toEqual([{ dialect, path: '/openai/v1/chat/completions' }])
+    expect(supplier.services).toEqual([
+      { dialect: openaiChat, path: '/openai/v1/chat/completions' },
+    ])
     expect(supplier.quirks).toEqual({ usage: 'ask' })
     expect(supplier.signature).toBe('bearer')
     expect(supplier.anyModel).toBeUndefined()
@@ -116,7 +108,7 @@ describe('discovery', () => {
       GROQ_API_KEY: 'b',
       XAI_API_KEY: 'c',
     }
-    const found = discoverSuppliers(kinds, (name) => keys[name], models, dialect)
+    const found = discoverSuppliers(kinds, (name) => keys[name], models)
     const routeOf = (as: string, input: number, output: number) => ({
       as,
       prices: [{ from: 0, price: { input: toPicoUsd(input), output: toPicoUsd(output) } }],

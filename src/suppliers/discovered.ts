@@ -5,9 +5,8 @@ import { FREE } from '../catalog/price.ts'
 import { ConfigurationError } from '../config/problem.ts'
 import { NO_PLACE } from '../core/region.ts'
 import { Secret } from '../core/secret.ts'
-import type { Dialect } from '../dialects/dialect.ts'
 import { checkOrigin } from '../upstream/address.ts'
-import type { Kind } from './kind.ts'
+import { toServices, type Kind } from './kind.ts'
 import { limitsOf } from './models.ts'
 import { isSendable } from './sign.ts'
 import type { ModelRoute, Supplier } from './supplier.ts'
@@ -19,7 +18,6 @@ export function discoverSuppliers(
   kinds: readonly Kind[],
   lookup: (name: string) => string | undefined,
   catalogue: readonly CatalogueModel[],
-  dialect: Dialect,
 ): readonly Supplier[] {
   return kinds.flatMap((kind) => {
     const found = kind.origin === undefined ? undefined : findVariable(kind.environment, lookup)
@@ -31,9 +29,7 @@ export function discoverSuppliers(
       origin: address?.origin ?? kind.origin!,
       region: NO_PLACE,
       credential: isLocal ? undefined : readCredential(found),
-      signature: kind.signature,
-      services: [{ dialect, path: (address?.prefix ?? '') + kind.path }],
-      quirks: kind.quirks,
+      ...toServices(kind.services, address?.prefix),
       timeouts: {},
       models: findRoutes(kind.id, catalogue),
       anyModel: isLocal ? FREE : undefined,

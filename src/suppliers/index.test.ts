@@ -3,7 +3,6 @@ import { describe, expect, it } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { catalogue } from '../catalog/index.ts'
-import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { checkOrigin } from '../upstream/address.ts'
 import { kindIds, kinds } from './index.ts'
 
@@ -20,7 +19,8 @@ describe('the roster of kinds', () => {
 
   it('holds bare public origins, encrypted unless local, and absolute paths', () => {
     for (const kind of kinds) {
-      expect(kind.path, kind.id).toMatch(/^\/[\w/]+\/completions$/)
+      for (const { path } of kind.services)
+        expect(path, kind.id).toMatch(/^\/[\w/]+\/(?:completions|messages)$/)
       const origins = [kind.origin, ...Object.values(kind.regions ?? {})]
       for (const origin of origins.filter((each) => each !== undefined)) {
         const checked = checkOrigin(origin, { allowPrivate: kind.isLocal === true })
@@ -36,7 +36,8 @@ describe('the roster of kinds', () => {
 
   it('has only quirks that can be', () => {
     for (const kind of kinds)
-      expect(openaiChat.relay.findFault?.(kind.quirks), kind.id).toBeUndefined()
+      for (const { dialect, quirks } of kind.services)
+        expect(dialect.relay.findFault?.(quirks), kind.id).toBeUndefined()
   })
 
   it('has a kind for every supplier of a chat model in the catalogue', () => {
@@ -59,8 +60,9 @@ describe('the page about suppliers', () => {
     for (const name of kind.environment) expect(variable).toContain(`\`${name}\``)
     if (kind.origin !== undefined) expect(origin).toContain(`\`${kind.origin}\``)
     for (const region of Object.keys(kind.regions ?? {})) expect(regions).toContain(region)
-    expect(quirks.includes('always')).toBe(kind.quirks.usage === 'always')
-    const { drop = [], rename = {}, maxTokensName } = kind.quirks
+    const [first] = kind.services
+    expect(quirks.includes('always')).toBe(first.quirks.usage === 'always')
+    const { drop = [], rename = {}, maxTokensName } = first.quirks
     for (const name of [...drop, ...Object.keys(rename)]) expect(quirks).toContain(`\`${name}\``)
     if (maxTokensName !== undefined) expect(quirks).toContain(`\`${maxTokensName}\``)
   })

@@ -1,7 +1,7 @@
 // The contract of a kind of supplier: what all who have an account there share, as data. A configured
 // supplier is its kind, an account and whatever the operator knows better.
-import type { Quirks } from '../dialects/dialect.ts'
-import type { Signature } from './supplier.ts'
+import type { Dialect, Quirks } from '../dialects/dialect.ts'
+import type { Signature, Supplier } from './supplier.ts'
 
 export interface Kind {
   readonly id: string
@@ -9,12 +9,10 @@ export interface Kind {
   readonly origin?: string
   /** Addresses that promise a place, by region. The plain origin promises none. */
   readonly regions?: Readonly<Record<string, string>>
-  /** Where its chat service is; `{model}` stands for the supplier's own name of the model. */
-  readonly path: string
-  readonly signature: Signature
+  /** What it speaks and where. */
+  readonly services: readonly [KindService, ...KindService[]]
   /** Variables that usually hold the credential; the first that is set counts. */
   readonly environment: readonly string[]
-  readonly quirks: Quirks
   /** One's own server: no credential, any model, free, and its address is the operator's business. */
   readonly isLocal?: true
   /** The one kind for servers that nobody has described: with or without a credential, anywhere. */
@@ -25,12 +23,30 @@ export interface Kind {
   readonly versionOf?: (version: string | undefined) => KindVersion | VersionFault
 }
 
-export interface KindVersion {
+export interface KindService {
+  readonly dialect: Dialect
+  /** `{model}` stands for the supplier's own name of the model. */
   readonly path: string
+  readonly signature: Signature
   readonly quirks: Quirks
 }
+
+export type KindVersion = Pick<Kind, 'services'>
 
 /** What follows the name of the field. */
 export interface VersionFault {
   readonly reason: string
+}
+
+/** What a supplier of the kind says of its services: of the first for all of them, of the others what differs. */
+export function toServices(
+  [first, ...others]: Kind['services'],
+  prefix = '',
+): Pick<Supplier, 'signature' | 'quirks' | 'services'> {
+  const { signature, quirks } = first
+  const services = [
+    { dialect: first.dialect, path: prefix + first.path },
+    ...others.map((service) => ({ ...service, path: prefix + service.path })),
+  ]
+  return { signature, quirks, services }
 }

@@ -1,13 +1,16 @@
 // How a supplier is told who we are.
-import type { Supplier } from './supplier.ts'
+import type { Signature, Supplier } from './supplier.ts'
 
 /** What a header can carry, and a credential has. */
 export function isSendable(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
 }
 
-export function signatureOf({ credential, signature }: Supplier): Readonly<Record<string, string>> {
+export function signatureOf(
+  { credential }: Supplier,
+  signature: Signature,
+): Readonly<Record<string, string>> {
   if (credential === undefined) return {}
   const secret = credential.reveal()
-  return signature === 'bearer' ? { authorization: `Bearer ${secret}` } : { 'api-key': secret }
+  return signature === 'bearer' ? { authorization: `Bearer ${secret}` } : { [signature]: secret }
 }

@@ -11,6 +11,10 @@ export interface Service {
   readonly dialect: Dialect
   /** `{model}` stands for the supplier's own name of the model. */
   readonly path: string
+  /** Where it is signed in another way than the supplier's other services. */
+  readonly signature?: Signature
+  /** Where it is odd in other ways than they are. */
+  readonly quirks?: Quirks
 }
 
 /** How long a supplier may take; what is absent is decided by whoever knows less about it. */
@@ -35,10 +39,12 @@ export interface ModelRoute {
   readonly capabilities?: readonly Capability[]
   /** Its share of the calls where they are shared out by weight; absent: the supplier's. */
   readonly weight?: number
+  /** Ids of the dialects that it is spoken to in; absent: all that its supplier knows. */
+  readonly dialects?: readonly string[]
 }
 
 /** The header that tells a supplier who we are. */
-export type Signature = 'bearer' | 'api-key'
+export type Signature = 'bearer' | 'api-key' | 'x-api-key'
 
 export interface Supplier {
   readonly id: string

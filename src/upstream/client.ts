@@ -19,9 +19,12 @@ export interface UpstreamOptions {
   readonly reach?: Reach | undefined
 }
 
+/** What one call carries beside what all of them do. */
+export type ExtraHeaders = Readonly<Record<string, string>>
+
 export interface Upstream {
   /** What it rejects with is the runtime's own; `asFailure` says what it means. */
-  post(path: string, body: Uint8Array, lifeline: Lifeline): Promise<Response>
+  post(path: string, body: Uint8Array, lifeline: Lifeline, extra?: ExtraHeaders): Promise<Response>
   close(): void
 }
 
@@ -31,12 +34,14 @@ const IDLE_SECONDS = 20
 /** How many addresses of one supplier are tried for one request. */
 const ADDRESSES_MAX = 4
 
-type Send = (
-  origin: string,
-  path: string,
-  body: Uint8Array,
-  lifeline: Lifeline,
-) => Promise<Response>
+interface Sending {
+  readonly path: string
+  readonly body: Uint8Array
+  readonly lifeline: Lifeline
+  readonly extra: ExtraHeaders | undefined
+}
+
+type Send = (origin: string, sending: Sending) => Promise<Response>
 
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { origin, headers, pin, proxy, reach } = options
@@ -54,11 +59,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   // The certificate is checked against the name although an address is called, and connections are kept
   // for both together: seen on Bun 1.4.4 and held by a test.
   const tls = isPinned && url.protocol === 'https:' ? { tls: { serverName: url.hostname } } : {}
-  const send: Send = (origin, path, body, lifeline) => {
+  const send: Send = (origin, { path, body, lifeline, extra }) => {
     if (reach !== undefined) lifeline.sentTo(reach, origin)
     return session.fetch(origin + path, {
       method: 'POST',
-      headers: all,
+      headers: extra === undefined ? all : withExtra(all, extra),
       body,
       signal: lifeline.signal,
       redirect: 'manual',
@@ -72,9 +77,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     post: isPinned
       ? sendPinned(pin, url, send)
-      : (path, body, lifeline) => send(origin, path, body, lifeline),
+      : (path, body, lifeline, extra) => send(origin, { path, body, lifeline, extra }),
     close: () => session.close(),
   }
+}
+
+function withExtra(all: Headers, extra: ExtraHeaders): Headers {
+  const headers = new Headers(all)
+  for (const name in extra) headers.set(name, extra[name]!)
+  return headers
 }
 
 /** Sends to a checked address, and to the next one where nobody answers: nothing was sent until then. */
@@ -83,11 +94,12 @@ function sendPinned(pin: Pin, url: URL, send: Send): Upstream['post'] {
     const host = address.includes(':') ? `[${address}]` : address
     return `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`
   }
-  return (path, body, lifeline) => {
+  return (path, body, lifeline, extra) => {
+    const sending = { path, body, lifeline, extra }
     const tried: string[] = []
     const at = (address: string): Promise<Response> => {
       tried.push(address)
-      return send(originAt(address), path, body, lifeline).catch(elsewhere)
+      return send(originAt(address), sending).catch(elsewhere)
     }
     const elsewhere = async (thrown?: unknown): Promise<Response> => {
       const last = tried.at(-1)

@@ -8,7 +8,7 @@ import { createFakeClock } from '../../test/fakes/clock.ts'
 import { Chain } from '../core/chain.ts'
 import { issueCertificate, type Certificate } from '../../test/fakes/tls.ts'
 import { completion, startFakeSupplier, type FakeSupplier } from '../../test/fakes/supplier.ts'
-import { asFailure, createUpstream, type Upstream } from './client.ts'
+import { asFailure, createUpstream, type ExtraHeaders, type Upstream } from './client.ts'
 import { Lifeline } from './lifeline.ts'
 import { AddressRefused, Pin, resolveHost, type Resolve } from './pin.ts'
 
@@ -147,11 +147,15 @@ function upstreamOf(origin: string, pin: Pin): Upstream {
   return upstream
 }
 
-async function post(upstream: Upstream, signal = new AbortController().signal): Promise<unknown> {
+async function post(
+  upstream: Upstream,
+  signal = new AbortController().signal,
+  extra?: ExtraHeaders,
+): Promise<unknown> {
   const caller = { signal, keepOpen: () => {}, letGo: () => {} }
   const lifeline = new Lifeline(createFakeClock(), caller, new Chain())
   try {
-    const response = await upstream.post('/v1/x', new TextEncoder().encode('{}'), lifeline)
+    const response = await upstream.post('/v1/x', new TextEncoder().encode('{}'), lifeline, extra)
     await response.text()
     return response.status
   } catch (thrown) {
@@ -171,6 +175,20 @@ describe('a request by a pinned name', () => {
     expect(supplier.requests[0]?.headers.get('host')).toBe(`supplier.example.com:${supplier.port}`)
     expect(supplier.requests[0]?.head).toStartWith('POST /v1/x HTTP/1.1')
     expect(supplier.connections()).toBe(1)
+  })
+
+  it('carries what it has beside the others, and leaves nothing of it to the next', async () => {
+    const supplier = await startSupplier()
+    const { pin } = pinOf(resolverOf(['127.0.0.1']).resolve, true)
+    const upstream = upstreamOf(`http://supplier.example.com:${supplier.port}`, pin)
+    expect(await post(upstream, undefined, { 'x-extra': 'one' })).toBe(200)
+    expect(await post(upstream)).toBe(200)
+    const [first, second] = supplier.requests.map(({ headers }) => headers)
+    expect([first?.get('x-extra'), second?.get('x-extra')]).toEqual(['one', undefined])
+    for (const headers of [first, second]) {
+      expect(headers?.get('host')).toBe(`supplier.example.com:${supplier.port}`)
+      expect(headers?.get('authorization')).toBe('Bearer key')
+    }
   })
 
   it('never reaches an address that the name turned to', async () => {

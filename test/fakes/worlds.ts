@@ -12,6 +12,7 @@ import { findSecrets } from './canary.ts'
 import { createFakeClock, type FakeClock } from './clock.ts'
 import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './gateway.ts'
 import { good } from './street.ts'
+import { BOTH_SERVICES, goodMessages, isMessages } from './messages.ts'
 import { startFakeSupplier } from './supplier.ts'
 import { tenantAt, type Json, type Tenant } from './tenants.ts'
 
@@ -141,11 +142,13 @@ export function countTokens(folder: string, accountId: string, projectId?: strin
 /** Builds three accounts, has the process die with calls under way, and starts it again. */
 export async function setStage(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'worlds-'))
-  const supplier = await startFakeSupplier(good)
+  const supplier = await startFakeSupplier((request, reply, index) =>
+    (isMessages(request) ? goodMessages : good)(request, reply, index),
+  )
   const start = (clock: FakeClock): Promise<Gateway> =>
     startGateway({
       clock,
-      suppliers: [supplierAt(supplier.origin)],
+      suppliers: [supplierAt(supplier.origin, { services: BOTH_SERVICES })],
       environment: { GATEWAY_DATA: folder },
     })
   const first = await start(createFakeClock(NOW))

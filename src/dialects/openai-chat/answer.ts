@@ -3,8 +3,9 @@
 import { advise, asLate, type GatewayError } from '../../core/problem.ts'
 import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
+import { unreadable } from '../answer.ts'
 import type { AnswerFacts } from '../dialect.ts'
-import { parseJson } from './json.ts'
+import { parseJson } from '../json.ts'
 import { outputOfAll, type Output } from './output.ts'
 import { problem } from './problem.ts'
 import { NO_USAGE, readUsageText } from './usage.ts'
@@ -13,7 +14,6 @@ const KEYS = new KeySet(['choices', 'usage', 'error'])
 const CHOICES = 0
 const USAGE = 1
 const FAILURE = 2
-const OPENING_BRACE = 0x7b
 
 /** The probabilities of the longest answers are about as many; more would only keep the process busy. */
 const MEMBERS_MAX = 3_000_000
@@ -79,26 +79,4 @@ function countOutput(bytes: Uint8Array, from: number, to: number): Output {
   const isShort = to - from <= PARSED_BYTES_MAX
   const output = isShort ? outputOfAll(parseJson(bytes.subarray(from, to))) : undefined
   return output ?? { outputBytes: to - from, audioBytes: 0 }
-}
-
-/** Says in which way it is no answer: too much, nothing at all, broken JSON, or something else entirely. */
-function unreadable(bytes: Uint8Array, cause: JsonFault): GatewayError {
-  if (cause.kind === 'limit')
-    return advise('provider_response_too_large', 'The supplier sent more than can be read.', {
-      cause,
-    })
-  const first = firstOf(bytes)
-  if (first === undefined) return advise('empty_response', 'The supplier sent nothing.')
-  if (first === OPENING_BRACE)
-    return advise('upstream_invalid_response', 'The supplier sent broken JSON.', {
-      cause,
-    })
-  return advise('non_json_provider_response', 'The supplier sent no JSON object.')
-}
-
-/** The first byte that is no white space. A search by callback takes half a second of a blank answer. */
-function firstOf(bytes: Uint8Array): number | undefined {
-  let at = 0
-  while (at < bytes.length && bytes[at]! <= 0x20) at++
-  return bytes[at]
 }

@@ -2,16 +2,9 @@
 // apart is taken for the dearer, and nothing is refused here: whether it matters is for the books to say.
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
-import { refuse, type Draft } from './draft.ts'
-import { TOOL_KEYS, type UnboundedField } from './fields.ts'
-
-/** False and an empty list ask for nothing. An empty object does: it asks with nothing but defaults. */
-export function readUnbounded(draft: Draft, field: UnboundedField): void {
-  const { cursor } = draft
-  const isOff = cursor.isArray() ? cursor.isBlank() : cursor.startsWith('false')
-  cursor.skip()
-  if (!isOff) draft.load.unbounded ??= field
-}
+import { refuse, type Draft } from '../draft.ts'
+import { skipUnbounded } from '../unbounded.ts'
+import { TOOL_KEYS } from './fields.ts'
 
 /** A conversation that the supplier has kept, and reads anew. */
 export function readPrevious(draft: Draft): void {
@@ -36,45 +29,13 @@ const AUDIO = 1
 /** Whatever is neither text nor sound, such as images, has a price that no price of tokens tells. */
 export function readModalities(draft: Draft): void {
   const { cursor } = draft
-  if (!cursor.isArray()) {
-    cursor.skip()
-    draft.load.unbounded ??= 'modalities'
-    return
-  }
+  if (!cursor.isArray()) return skipUnbounded(draft, 'modalities')
   cursor.enterArray()
   while (cursor.nextItem()) {
     const modality = readWord(draft, MODALITIES)
     if (modality === AUDIO) draft.load.asksAudio = true
     else if (modality < 0) draft.load.unbounded ??= 'modalities'
   }
-}
-
-const EXTRA_KEYS = new KeySet(['google'], { once: true, fold: true })
-// What the model thinks is counted as output, and what is filtered is not counted at all. Others are a cache
-// by its name and images (ai.google.dev/gemini-api/docs/openai, seen 2026-11).
-const HARMLESS_KEYS = new KeySet(['thinking_config', 'safety_settings', 'thought_tag_marker'])
-
-/** One supplier reads fields of its own in here; others take them for fields of the request, any of them. */
-export function readExtra(draft: Draft): void {
-  const { cursor } = draft
-  if (!cursor.isObject()) return skipUnbounded(draft, 'extra_body')
-  cursor.enterObject()
-  for (let key = cursor.nextKey(EXTRA_KEYS); key !== END; key = cursor.nextKey(EXTRA_KEYS))
-    if (key < 0 || !cursor.isObject()) skipUnbounded(draft, 'extra_body')
-    else readHarmless(draft)
-}
-
-function readHarmless(draft: Draft): void {
-  const { cursor } = draft
-  cursor.enterObject()
-  for (let key = cursor.nextKey(HARMLESS_KEYS); key !== END; key = cursor.nextKey(HARMLESS_KEYS))
-    if (key < 0) skipUnbounded(draft, 'extra_body')
-    else cursor.skip()
-}
-
-function skipUnbounded(draft: Draft, field: string): void {
-  draft.cursor.skip()
-  draft.load.unbounded ??= field
 }
 
 const TOOL_TYPES = new KeySet(['function', 'custom'])

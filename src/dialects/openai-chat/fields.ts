@@ -1,25 +1,6 @@
 // The fields of a chat request that the gateway reads or changes. Every other field passes unread.
 import { KeySet } from '../../wire/key-set.ts'
-
-/** Each sets a supplier to work that no number of tokens bounds. Seen in their documentation, 2026-11. */
-export const UNBOUNDED_FIELDS = [
-  // Searches, at a fee for each and with findings of any length as input.
-  'web_search_options',
-  'search_parameters',
-  'enable_search',
-  // Searches, and documents that are read at a fee for each page.
-  'plugins',
-  // Documents from an index, and further calls of the model to find out what to look for.
-  'data_sources',
-  // Settings that are kept at the supplier: other models, longer prompts, tools of its own.
-  'preset',
-  // A second model that reads everything along.
-  'safety_model',
-  // The answer is fetched later by its id, and nobody tells us what it has cost.
-  'deferred',
-] as const
-
-export type UnboundedField = (typeof UNBOUNDED_FIELDS)[number]
+import { UNBOUNDED_FIELDS } from '../unbounded.ts'
 
 /** Read for what they can cost, and for nothing else. */
 export const COST_FIELDS = [
@@ -69,7 +50,6 @@ const STRICT = { once: true, fold: true }
 
 export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
 export const STREAM_OPTION_KEYS = new KeySet(['include_usage'], STRICT)
-export const METADATA_KEYS = new KeySet(['session_id', 'sticky_key'], { once: true })
 export const FORMAT_KEYS = new KeySet(['type'], { once: true })
 export const URL_KEYS = new KeySet(['url'], STRICT)
 export const AUDIO_KEYS = new KeySet(['data'], STRICT)

@@ -6,12 +6,19 @@ import { normalize } from './normalize.ts'
 import { patch } from './patch.ts'
 import { peek } from './peek.ts'
 import { problem } from './problem.ts'
-import { findFault } from './quirks.ts'
+import { chatQuirks } from './quirks.ts'
 import { watch } from './stream.ts'
 
 export const openaiChat: Dialect = {
   id: 'openai-chat',
   peek,
-  relay: { patch, watch, cutOff, read: readAnswer, findFault, normalize },
+  relay: {
+    patch,
+    watch,
+    cutOff,
+    read: readAnswer,
+    findFault: (quirks) => chatQuirks.findFault(quirks),
+    normalize,
+  },
   problem,
 }

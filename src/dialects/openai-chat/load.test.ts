@@ -32,6 +32,7 @@ const NOTHING = {
   audioBytes: 0,
   maxTokens: undefined,
   choices: 1,
+  thinkingTokens: 0,
   predictedBytes: 0,
   asksAudio: false,
   elsewhere: undefined,

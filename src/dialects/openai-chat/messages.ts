@@ -2,7 +2,7 @@
 // is due, no local files. Unknown fields pass; the supplier judges them.
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
-import { fault, noteOpening, refuse, type Draft } from './draft.ts'
+import { fault, noteOpening, refuse, type Draft } from '../draft.ts'
 import { MESSAGE_KEYS } from './fields.ts'
 import { readParts } from './parts.ts'
 

@@ -1,7 +1,7 @@
 // Fills in what the answers of some suppliers lack of the shape that clients rely on. What a supplier has
 // said is kept; only what it left out is added.
 import type { Basics, FrameNormalizer, Normalizer } from '../dialect.ts'
-import { isBlank, isFields, parseJson, type Fields } from './json.ts'
+import { isBlank, isFields, parseJson, type Fields } from '../json.ts'
 
 const encoder = new TextEncoder()
 

@@ -3,7 +3,7 @@
 import { advise } from '../../core/problem.ts'
 import { END, JsonCursor, JsonFault } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
-import { parseJson, type Fields } from './json.ts'
+import { parseJson, type Fields } from '../json.ts'
 import { UnreadText } from './output.ts'
 import { USAGE_BYTES_MAX } from './usage.ts'
 

@@ -1,6 +1,6 @@
 // How much text a model has put out, for the calls whose supplier does not tell: answer, reasoning and tool
 // calls. What is said in a way that nobody here knows counts for something too: only silence is nothing.
-import { isBlank, isFields, type Fields } from './json.ts'
+import { isBlank, isFields, type Fields } from '../json.ts'
 
 /** A text that was not made into a value: no more than how long it is. */
 export class UnreadText {

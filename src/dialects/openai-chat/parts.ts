@@ -2,7 +2,7 @@
 // pass, the supplier judges them; their content counts as being elsewhere, because nobody knows what it is.
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet, OTHER } from '../../wire/key-set.ts'
-import { fault, noteOpening, refuse, type Draft } from './draft.ts'
+import { fault, noteOpening, refuse, type Draft } from '../draft.ts'
 import { AUDIO_KEYS, FILE_KEYS, PART_KEYS, URL_KEYS } from './fields.ts'
 
 const TYPE = 0

@@ -3,8 +3,9 @@
 // lowered, and the supplier's quirks.
 import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
 import type { Adjustment, BodyLayout, Facts, Rewrite } from '../dialect.ts'
+import { hasQuirks, isNull, NO_EDITS } from '../quirks.ts'
 import { fieldKey } from './fields.ts'
-import { findEdits, hasQuirks, isNull, NO_EDITS } from './quirks.ts'
+import { chatQuirks } from './quirks.ts'
 
 const MODEL = fieldKey('model')
 const REGION = fieldKey('region')
@@ -21,7 +22,7 @@ export function patch(
   const { layout } = facts
   const asks = rewrite.usage === 'ask'
   const splices = facts.model === rewrite.model ? [] : [renameModel(layout, rewrite.model)]
-  const edits = hasQuirks(rewrite) ? findEdits(body, layout, rewrite) : NO_EDITS
+  const edits = hasQuirks(rewrite) ? chatQuirks.findEdits(body, layout, rewrite) : NO_EDITS
   if (edits.dropped.size > 0 || hasOwn(layout, asks))
     splices.push(...drop(layout, edits.dropped, asks))
   if (facts.stream && asks && !facts.asksUsage) splices.push(askUsage(layout))

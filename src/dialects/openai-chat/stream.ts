@@ -3,17 +3,18 @@
 import { advise } from '../../core/problem.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { FrameKind, StreamWatcher } from '../dialect.ts'
-import { isBlank, isFields, parseJson, type Fields } from './json.ts'
+import { isBlank, isFields, parseJson, type Fields } from '../json.ts'
 import { outline } from './outline.ts'
 import { audioOf, outputOf, saysSomething } from './output.ts'
 import { problem } from './problem.ts'
-import { TextShape } from './shape.ts'
+import { TextShape } from '../shape.ts'
 import { largerUsage, NO_USAGE, readUsage, type UsageReading } from './usage.ts'
 
 /** Making values of a longer event could keep the process busy for a second. */
 const PARSED_BYTES_MAX = 1_048_576
 
 const FIRST = [0]
+const TEXT = new TextEncoder().encode('"content":"')
 
 export function watch(): StreamWatcher {
   return new ChatWatcher()
@@ -23,7 +24,7 @@ class ChatWatcher implements StreamWatcher {
   /** Choices that have begun and not stopped. */
   readonly #open = new Set<number>()
   readonly #stopped = new Set<number>()
-  readonly #shape = new TextShape()
+  readonly #shape = new TextShape(TEXT)
   #usage: Usage | undefined
   #reading: UsageReading = NO_USAGE
   #outputBytes = 0
@@ -72,6 +73,11 @@ class ChatWatcher implements StreamWatcher {
 
   outputBytes(): number {
     return this.#outputBytes
+  }
+
+  /** Suppliers of this language give no sign of what they do not show. */
+  unshownBytes(): number {
+    return 0
   }
 
   audioBytes(): number {

@@ -1,7 +1,8 @@
 // Usage as chat suppliers report it. Suppliers disagree on what their figures include, and the rule is that
 // never less is counted than they say in total. What cannot be read is said to be so, and is never zero.
 import type { Usage } from '../../core/usage.ts'
-import { asFields, isBlank, parseJson, type Fields } from './json.ts'
+import { Told } from '../figures.ts'
+import { asFields, isBlank, parseJson, type Fields } from '../json.ts'
 
 export interface UsageReading {
   readonly usage: Usage | undefined
@@ -118,29 +119,4 @@ function wholeOutput({ output, total = 0, reasoned, spoken }: Figures, input: nu
 
 function details(usage: Fields, name: string, otherName: string): Fields | undefined {
   return asFields(usage[name]) ?? asFields(usage[otherName])
-}
-
-/** More than any call can use, and little enough for every price to stay exact. */
-const COUNT_MAX = 1_000_000_000
-
-/** Reads figures, and remembers whether one of them was none. */
-class Told {
-  isUnread = false
-
-  /** Two names for one figure, by who wrote the supplier's interface; who sends both may leave one at zero. */
-  count(fields: Fields | undefined, name: string, otherName = name): number | undefined {
-    const first = this.#read(fields?.[name])
-    const second = otherName === name ? undefined : this.#read(fields?.[otherName])
-    return first === undefined || second === undefined ? (first ?? second) : Math.max(first, second)
-  }
-
-  #read(value: unknown): number | undefined {
-    if (isCount(value)) return value
-    if (value !== undefined && value !== null) this.isUnread = true
-    return undefined
-  }
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= COUNT_MAX
 }

@@ -226,6 +226,7 @@ const loads: Arbitrary<Load> = record({
   audioBytes: oneof(constant(0), integer({ min: 0, max: 100_000 })),
   maxTokens: option(integer({ min: 1, max: 60_000 }), { nil: undefined }),
   choices: integer({ min: 1, max: 4 }),
+  thinkingTokens: oneof(constant(0), constant(1024)),
   predictedBytes: oneof(constant(0), integer({ min: 0, max: 2000 })),
   asksAudio: boolean(),
   elsewhere: constant(undefined),
@@ -401,6 +402,15 @@ describe('what a budget pays', () => {
     expect(bound({ bytes: 100 }).fit(1123, false, true)).toBeUndefined()
   })
 
+  it('is the least of an answer beside the least of thinking', () => {
+    const thinking = bound({ bytes: 100, maxTokens: 9000, thinkingTokens: 1024 })
+    expect(thinking.fit(2148, false, true)?.maxTokens).toBe(2048)
+    expect(thinking.fit(2147, false, true)).toBeUndefined()
+    const short = bound({ bytes: 100, maxTokens: 1500, thinkingTokens: 1024 })
+    expect(short.fit(1600, false, true)).toMatchObject({ maxTokens: undefined, outputTokens: 1500 })
+    expect(short.fit(1599, false, true)).toBeUndefined()
+  })
+
   it('is what the caller asked for where that is less than the least', () => {
     const asked = { amount: 400 as never, maxTokens: undefined, outputTokens: 300 }
     expect(bound({ bytes: 100, maxTokens: 300 }).fit(400, true, true)).toEqual(asked)
@@ -497,7 +507,7 @@ describe('what a budget pays', () => {
           Math.min(load.maxTokens ?? Infinity, outputCeiling ?? contextWindow, contextWindow),
         )
         expect(fit.maxTokens ?? Infinity).toBeGreaterThanOrEqual(
-          Math.min(Math.max(...mosts), LEAST_TOKENS),
+          Math.min(Math.max(...mosts), LEAST_TOKENS + load.thinkingTokens),
         )
       }),
       RUNS,

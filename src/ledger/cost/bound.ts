@@ -27,7 +27,7 @@ export type CountOf = (tokenizer: TokenizerName | undefined) => number
 
 export const ENDLESS_TOKENS: number = Number.MAX_SAFE_INTEGER
 
-/** A call that would get less than this for its output is refused rather than cut short. */
+/** A call that would get less than this for its answer is refused rather than cut short. */
 export const LEAST_TOKENS = 1024
 
 /** What a message takes beside its text: its role and the marks around it. */
@@ -114,7 +114,7 @@ export class Bound {
     if (!fits) return undefined
     const affordable = this.#affordable(rest)
     if (whole <= rest && affordable >= this.#most) return this.#toFit(this.#most, whole)
-    const least = Math.min(this.#most, LEAST_TOKENS)
+    const least = Math.min(this.#most, LEAST_TOKENS + this.#load.thinkingTokens)
     const maxTokens = Math.max(least, Math.min(affordable, this.#room))
     const amount = this.#amountAt(maxTokens)
     return amount <= rest ? this.#toFit(maxTokens, amount) : undefined

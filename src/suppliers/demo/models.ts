@@ -3,7 +3,7 @@
 import type { ModelLimits } from '../../core/load.ts'
 import { toPicoUsd } from '../../core/money.ts'
 import type { Price } from '../../core/usage.ts'
-import { printError, type ErrorFields } from './refusal.ts'
+import { printError, type ErrorFields, type Language } from './refusal.ts'
 
 export type DemoName = 'demo' | 'demo-backup'
 
@@ -26,7 +26,7 @@ export interface Canned {
   readonly contentType: string
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What a stream gets instead, as an event stream. */
+  /** What a stream gets instead, as an event stream with status 200. */
   readonly streamBody?: string
 }
 
@@ -53,6 +53,7 @@ export interface DemoModel {
   readonly summary: string
   readonly price: Price
   readonly behaviour: Behaviour
+  readonly language: Language
 }
 
 const PLAIN: Price = {
@@ -74,12 +75,17 @@ export const SERVER_ERROR: ErrorFields = {
   param: null,
 }
 
-function refuse(status: number, fields: ErrorFields, headers = {}): Canned {
-  return { status, contentType: 'application/json', body: printError(fields), headers }
+function refuse(
+  status: number,
+  fields: ErrorFields,
+  headers = {},
+  language: Language = 'chat',
+): Canned {
+  return { status, contentType: 'application/json', body: printError(fields, language), headers }
 }
 
 function row(name: string, summary: string, behaviour: Behaviour, price = PLAIN): DemoModel {
-  return { name, summary, price, behaviour }
+  return { name, summary, price, behaviour, language: 'chat' }
 }
 
 const REFUSING: readonly DemoModel[] = [
@@ -183,6 +189,32 @@ const BREAKING: readonly DemoModel[] = [
   row('no-usage', 'Answers, but never reports usage.', { hidesUsage: true }),
 ]
 
+const OVERLOADED: ErrorFields = {
+  message: 'Overloaded',
+  type: 'overloaded_error',
+  code: null,
+  param: null,
+}
+
+/** The same in the messages language, with what only happens there. */
+const MESSAGES: readonly DemoModel[] = [
+  row('messages', 'Answers at once, in the messages language.', {}),
+  row('messages-reason', 'Shows some thinking before it answers.', { reasons: true }, DEAR),
+  row('messages-failover', 'Fails on demo and answers on demo-backup.', {
+    canned: refuse(500, SERVER_ERROR, {}, 'messages'),
+    cannedBy: 'demo',
+  }),
+  row('messages-overloaded', 'Is too busy on demo and answers on demo-backup.', {
+    canned: {
+      ...refuse(529, OVERLOADED, {}, 'messages'),
+      streamBody: `event: error\ndata: ${printError(OVERLOADED, 'messages')}\n\n`,
+    },
+    cannedBy: 'demo',
+  }),
+  row('messages-cut-stream', 'Begins to answer, then drops the connection.', { breaks: 'cut' }),
+  row('messages-error-mid-stream', 'Begins to answer, then reports an error.', { breaks: 'error' }),
+].map((model) => ({ ...model, language: 'messages' }))
+
 export const demoModels: readonly DemoModel[] = [
   row('chat', 'Answers at once, without a model behind it.', {}),
   row('reason', 'Shows some reasoning before it answers.', { reasons: true }, DEAR),
@@ -190,6 +222,7 @@ export const demoModels: readonly DemoModel[] = [
   ...BREAKING,
   ...REFUSING,
   ...MUMBLING,
+  ...MESSAGES,
 ]
 
 const BY_NAME = new Map(demoModels.map((model) => [model.name, model]))

@@ -1,5 +1,8 @@
-// How the demo supplier says no: OpenAI's error shape, as clients match on its wording. A refusal is
-// thrown where it is found and rendered by the server alone.
+// How the demo supplier says no, in the shape of the language at hand, as clients match on its wording. A refusal
+// is thrown where it is found and rendered by the server alone.
+
+/** What a model is spoken to in. */
+export type Language = 'chat' | 'messages'
 
 export interface ErrorFields {
   readonly message: string
@@ -20,8 +23,12 @@ export class DemoRefusal extends Error {
   }
 }
 
-export function printError(fields: ErrorFields): string {
+export function printError(fields: ErrorFields, language: Language = 'chat'): string {
   const { message, type, param, code } = fields
+  if (language === 'messages') {
+    const known = type === 'server_error' ? 'api_error' : type
+    return JSON.stringify({ type: 'error', error: { type: known, message } })
+  }
   return JSON.stringify({ error: { message, type, param, code } })
 }
 

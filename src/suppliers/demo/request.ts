@@ -47,7 +47,7 @@ export interface DemoRequest {
 }
 
 export function readRequest(body: string): DemoRequest {
-  const json = parse(body)
+  const json = parseBody(body)
   const model = json['model']
   if (typeof model !== 'string') throw missing('model')
   const tools = asList(json['tools']).flatMap(readTool)
@@ -71,7 +71,7 @@ export function readRequest(body: string): DemoRequest {
   }
 }
 
-function parse(body: string): Json {
+export function parseBody(body: string): Json {
   try {
     const json: unknown = JSON.parse(body)
     if (isJson(json)) return json
@@ -153,7 +153,11 @@ function readStop(value: unknown): readonly string[] {
   return list.filter((text) => typeof text === 'string' && text !== '').map(String)
 }
 
-function readWhole(json: Json, name: string, most = Number.MAX_SAFE_INTEGER): number | undefined {
+export function readWhole(
+  json: Json,
+  name: string,
+  most = Number.MAX_SAFE_INTEGER,
+): number | undefined {
   const value = json[name] ?? undefined
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= most) {

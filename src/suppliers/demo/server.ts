@@ -1,11 +1,12 @@
-// A supplier that anyone can try: a real server on the loopback address that speaks chat completions
-// and runs no model. It misbehaves only where a model's row says so.
+// A supplier that anyone can try: a real server on the loopback address that speaks chat completions and
+// messages and runs no model. It misbehaves only where a model's row says so.
 import { answer } from './answer.ts'
 import { openBody, pause } from './body.ts'
 import { findDemoModel, type Canned, type DemoModel, type DemoName } from './models.ts'
-import { DemoRefusal, printError } from './refusal.ts'
-import { readRequest } from './request.ts'
-import { streamScript, unaryScript } from './script.ts'
+import { messagesVoice, readMessagesRequest } from './messages.ts'
+import { DemoRefusal, printError, type Language } from './refusal.ts'
+import { readRequest, type DemoRequest } from './request.ts'
+import { chatVoice, streamScript, unaryScript, type Voice } from './script.ts'
 
 export interface DemoOptions {
   readonly name: DemoName
@@ -21,7 +22,17 @@ export interface DemoServer {
   stop(): Promise<void>
 }
 
-const PATH = '/v1/chat/completions'
+export const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' } as const
+
+/** How a language is read and spoken. */
+interface Speech extends Voice {
+  readonly read: (body: string) => DemoRequest
+}
+
+const SPEECHES: Readonly<Record<Language, Speech>> = {
+  chat: { ...chatVoice, read: readRequest },
+  messages: { ...messagesVoice, read: readMessagesRequest },
+}
 
 export function startDemo(options: DemoOptions): DemoServer {
   let calls = 0
@@ -38,7 +49,7 @@ export function startDemo(options: DemoOptions): DemoServer {
       try {
         return await respond(request, options, presence)
       } catch (thrown) {
-        if (thrown instanceof DemoRefusal) return renderRefusal(thrown)
+        if (thrown instanceof DemoRefusal) return renderRefusal(thrown, languageOf(request))
         if (request.signal.aborted) return leftAlone()
         throw thrown
       } finally {
@@ -89,9 +100,11 @@ async function respond(
   presence: Presence,
 ): Promise<Response> {
   checkAddress(request)
-  checkCredential(request, options.credential)
-  const asked = readRequest(await request.text())
-  const { behaviour } = getModel(asked.model)
+  const language = languageOf(request)
+  const speech = SPEECHES[language]
+  checkCredential(request, language, options.credential)
+  const asked = speech.read(await request.text())
+  const { behaviour } = getModel(asked.model, language)
   if (behaviour.silent) {
     await pause(Infinity, request.signal)
     return leftAlone()
@@ -100,7 +113,7 @@ async function respond(
   if (behaviour.canned && isCanned) return sendCanned(behaviour.canned, asked.stream)
   const choices = answer(asked, behaviour)
   const toScript = asked.stream ? streamScript : unaryScript
-  const script = toScript(asked, choices, behaviour)
+  const script = toScript(asked, choices, behaviour, speech)
   const headers = {
     'content-type': asked.stream ? 'text/event-stream' : 'application/json',
     'x-request-id': `req-demo-${asked.fingerprint}`,
@@ -119,8 +132,9 @@ function leftAlone(): Response {
 
 function checkAddress(request: Request): void {
   const path = new URL(request.url).pathname
-  if (path === PATH && request.method === 'POST') return
-  throw new DemoRefusal(path === PATH ? 405 : 404, {
+  const isKnown = path === PATHS.chat || path === PATHS.messages
+  if (isKnown && request.method === 'POST') return
+  throw new DemoRefusal(isKnown ? 405 : 404, {
     message: `Invalid URL (${request.method} ${path})`,
     type: 'invalid_request_error',
     code: null,
@@ -128,22 +142,30 @@ function checkAddress(request: Request): void {
   })
 }
 
-function checkCredential(request: Request, credential: string): void {
-  if (request.headers.get('authorization') === `Bearer ${credential}`) return
+function languageOf({ url }: Request): Language {
+  return new URL(url).pathname === PATHS.messages ? 'messages' : 'chat'
+}
+
+function checkCredential({ headers }: Request, language: Language, credential: string): void {
+  const isRight =
+    language === 'messages'
+      ? headers.get('x-api-key') === credential
+      : headers.get('authorization') === `Bearer ${credential}`
+  if (isRight) return
   throw new DemoRefusal(401, {
     message: 'Incorrect API key provided.',
-    type: 'invalid_request_error',
+    type: language === 'messages' ? 'authentication_error' : 'invalid_request_error',
     code: 'invalid_api_key',
     param: null,
   })
 }
 
-function getModel(name: string): DemoModel {
+function getModel(name: string, language: Language): DemoModel {
   const model = findDemoModel(name)
-  if (model) return model
+  if (model?.language === language) return model
   throw new DemoRefusal(404, {
     message: `The model \`${name}\` does not exist or you do not have access to it.`,
-    type: 'invalid_request_error',
+    type: language === 'messages' ? 'not_found_error' : 'invalid_request_error',
     code: 'model_not_found',
     param: null,
   })
@@ -156,11 +178,11 @@ function sendCanned(canned: Canned, isStream: boolean): Response {
     return new Response(canned.body, { status, headers: { ...type, ...headers } })
   }
   const type = { 'content-type': 'text/event-stream' }
-  return new Response(canned.streamBody, { status, headers: { ...type, ...headers } })
+  return new Response(canned.streamBody, { headers: { ...type, ...headers } })
 }
 
-function renderRefusal(refusal: DemoRefusal): Response {
-  return new Response(printError(refusal.fields), {
+function renderRefusal(refusal: DemoRefusal, language: Language): Response {
+  return new Response(printError(refusal.fields, language), {
     status: refusal.status,
     headers: { 'content-type': 'application/json' },
   })

@@ -1,7 +1,6 @@
 // The events of an answer mostly differ in their text alone. Once one of them is understood, those that
 // repeat it byte for byte around the text are understood too, without being parsed.
 
-const TEXT = new TextEncoder().encode('"content":"')
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const SPACE = 0x20
@@ -10,11 +9,18 @@ const SPACE = 0x20
 const CHANGES_MAX = 8
 
 export class TextShape {
+  /** What stands before the text: its name, a colon and the opening quote. */
+  readonly #mark: Uint8Array
   #before: Uint8Array | undefined
-  #after: Uint8Array = TEXT
+  #after: Uint8Array
   #changes = 0
   /** Bytes of text in the event that fitted last. */
   textBytes = 0
+
+  constructor(mark: Uint8Array) {
+    this.#mark = mark
+    this.#after = mark
+  }
 
   /** True when the event is the remembered one with other plain text in it. */
   fits(data: Uint8Array, from: number, to: number): boolean {
@@ -35,27 +41,28 @@ export class TextShape {
   learn(data: Uint8Array, from: number, to: number, textBytes: number): void {
     if (this.#changes === CHANGES_MAX) return
     this.#changes++
-    const textFrom = findText(data, from, to)
+    const textFrom = this.#findText(data, from, to)
     let textTo = textFrom
     while (textTo < to && isPlain(data[textTo]!)) textTo++
     if (textFrom < 0 || data[textTo] !== QUOTE) return
     // Whatever else it put out would be put out again by each event like it, and not be counted.
-    if (textTo - textFrom !== textBytes || findText(data, textTo, to) >= 0) return
+    if (textTo - textFrom !== textBytes || this.#findText(data, textTo, to) >= 0) return
     this.#before = data.slice(from, textFrom)
     this.#after = data.slice(textTo, to)
+  }
+
+  #findText(data: Uint8Array, from: number, to: number): number {
+    const mark = this.#mark
+    for (let at = from; at + mark.length < to; at++) {
+      let matched = 0
+      while (matched < mark.length && data[at + matched] === mark[matched]) matched++
+      if (matched === mark.length) return at + matched
+    }
+    return -1
   }
 }
 
 /** Neither the end of a string nor an escape in one, and allowed inside of one. */
 function isPlain(byte: number): boolean {
   return byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE
-}
-
-function findText(data: Uint8Array, from: number, to: number): number {
-  for (let at = from; at + TEXT.length < to; at++) {
-    let matched = 0
-    while (matched < TEXT.length && data[at + matched] === TEXT[matched]) matched++
-    if (matched === TEXT.length) return at + matched
-  }
-  return -1
 }

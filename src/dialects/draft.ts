@@ -1,8 +1,8 @@
-// A chat request while it is read: what was found so far and the first thing that is wrong with it.
-import { NO_LOAD, type Load, type Span } from '../../core/load.ts'
-import { GatewayError, type ProblemCode } from '../../core/problem.ts'
-import type { JsonCursor } from '../../wire/json-cursor.ts'
-import type { Member } from '../../wire/json-splice.ts'
+// A request while it is read: what was found so far and the first thing that is wrong with it.
+import { NO_LOAD, type Load, type Span } from '../core/load.ts'
+import { GatewayError, type ProblemCode } from '../core/problem.ts'
+import type { JsonCursor } from '../wire/json-cursor.ts'
+import type { Member } from '../wire/json-splice.ts'
 
 export interface Draft {
   readonly cursor: JsonCursor
@@ -22,6 +22,7 @@ export interface Draft {
   usesTools: boolean
   metadata: Member[] | undefined
   streamOptions: Member[] | undefined
+  thinking: Member[] | undefined
 }
 
 /** What the request is known to bring so far. */
@@ -45,6 +46,7 @@ export function createDraft(cursor: JsonCursor, body: Uint8Array): Draft {
     usesTools: false,
     metadata: undefined,
     streamOptions: undefined,
+    thinking: undefined,
   }
 }
 

@@ -1,0 +1,87 @@
+// Problems in the messages language. It has no codes of its own: what a supplier means is told by the type and
+// the wording, which both survive, and by a code of ours where the wording leaves no doubt.
+import { toEnvelope, type Envelope } from '../../core/envelope.ts'
+import {
+  GatewayError,
+  isProblemCode,
+  messagesType,
+  type ProblemCode,
+  type ProblemOrigin,
+} from '../../core/problem.ts'
+import type { ProblemCodec } from '../dialect.ts'
+import { isErrorStatus, readErrorBody, type ErrorBody } from '../error-body.ts'
+import { asFields } from '../json.ts'
+
+/** Statuses of errors that come without one, inside of a 200 or of a stream. */
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+const UNKNOWN_STATUS = 502
+
+// As the maker words it, with status 400 (seen in anthropics/claude-code #66314, 2026-06).
+const SPENT_TEXT = /^Your credit balance is too low\b/
+const SPENT_TYPE = 'billing_error'
+const SPENT_STATUS = 402
+
+// Both wordings of the maker's; clients look for the first to shorten a conversation.
+const TOO_LONG = /^prompt is too long\b|^input length and `max_tokens` exceed context limit/
+
+interface ErrorEvent {
+  readonly type: 'error'
+  readonly error: Envelope
+  readonly request_id: string
+}
+
+export const problem: ProblemCodec = {
+  encode: (error, requestId) => JSON.stringify(toEvent(error, requestId)),
+
+  frame: (error, requestId) =>
+    `event: error\ndata: ${JSON.stringify(toEvent(error, requestId))}\n\n`,
+
+  decode(status, body) {
+    const said = readErrorBody(body)
+    const { text } = said
+    const origin = withCode(said)
+    const details = asFields(said.fields['details'])
+    return new GatewayError(codeOf(origin, text), text, {
+      origin,
+      retryable: false,
+      status: statusOf(status, origin, text),
+      // Clients find out from it what to leave out of their next try.
+      ...(details === undefined ? {} : { details: { details } }),
+    })
+  },
+
+  isSpent: ({ origin, message }) => origin?.type === SPENT_TYPE || SPENT_TEXT.test(message),
+}
+
+function toEvent(error: GatewayError, requestId: string): ErrorEvent {
+  return { type: 'error', error: toEnvelope(error, messagesType), request_id: requestId }
+}
+
+/** Some errors have a code, in a place of its own. */
+function withCode({ origin, fields }: ErrorBody): ProblemOrigin {
+  const code = asFields(fields['details'])?.['error_code']
+  return origin.code === undefined && typeof code === 'string' ? { ...origin, code } : origin
+}
+
+function codeOf({ code }: ProblemOrigin, text: string): ProblemCode {
+  if (code !== undefined) return isProblemCode(code) ? code : 'provider_error'
+  return TOO_LONG.test(text) ? 'context_length_exceeded' : 'provider_error'
+}
+
+/** An account of ours without money is nothing that the caller has done wrong, whatever the status says. */
+function statusOf(status: number, { type = '' }: ProblemOrigin, text: string): number {
+  if (SPENT_TEXT.test(text)) return SPENT_STATUS
+  return isErrorStatus(status) ? status : (STATUSES[type] ?? UNKNOWN_STATUS)
+}
