@@ -89,7 +89,12 @@ describe('a call under way', () => {
         },
       ],
       max_tokens: null,
-      usage: { cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
+      usage: {
+        cached_tokens: 0,
+        cache_write_tokens: 0,
+        cache_write_long_tokens: 0,
+        reasoning_tokens: 0,
+      },
       resolved: null,
     })
     expect((await ask(gateway, `/keys/${id}`)).body['budget_held']).toBe(0)

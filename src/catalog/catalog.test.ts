@@ -163,6 +163,15 @@ describe('the catalogue', () => {
       }
   })
 
+  it('asks twice the input for what its maker writes to a cache for an hour', () => {
+    const writing = catalogue.filter(({ ownedBy }) => ownedBy === 'anthropic')
+    expect(writing).not.toBeEmpty()
+    for (const model of writing)
+      for (const price of pricesOf(model))
+        for (const { input, cacheWriteLong } of [price, price.longContext?.rates ?? price])
+          expect<number | undefined>(cacheWriteLong, model.id).toBe(2 * input)
+  })
+
   it('asks no less beyond a long-context threshold that the window can reach', () => {
     for (const model of catalogue)
       for (const { longContext, input, output } of pricesOf(model)) {

@@ -166,7 +166,7 @@ describe('the models of the configuration', () => {
         from: '2027-01-01',
         input: 3,
         output: 4,
-        long_context: { above: 200_000, input: 5, output: 6, cache_write: 7 },
+        long_context: { above: 200_000, input: 5, output: 6, cache_write: 7, cache_write_long: 8 },
       },
     ]
     expect(find(override({ known: { price } }), 'known').prices).toEqual(
@@ -176,7 +176,13 @@ describe('the models of the configuration', () => {
           from: '2027-01-01',
           input: '3',
           output: '4',
-          longContext: { above: 200_000, input: '5', output: '6', cacheWrite: '7' },
+          longContext: {
+            above: 200_000,
+            input: '5',
+            output: '6',
+            cacheWrite: '7',
+            cacheWriteLong: '8',
+          },
         },
       ]),
     )

@@ -26,6 +26,7 @@ const NAMES = {
   input: 'input',
   cached_input: 'cachedInput',
   cache_write: 'cacheWrite',
+  cache_write_long: 'cacheWriteLong',
   audio_input: 'audioInput',
   output: 'output',
   reasoning: 'reasoning',

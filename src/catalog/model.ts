@@ -15,6 +15,8 @@ export interface PriceText {
   readonly input?: string
   readonly cachedInput?: string
   readonly cacheWrite?: string
+  /** What is kept in the cache for an hour; absent: as any other write. */
+  readonly cacheWriteLong?: string
   readonly audioInput?: string
   readonly output?: string
   readonly reasoning?: string

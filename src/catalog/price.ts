@@ -41,6 +41,7 @@ const UNITS: Readonly<Record<RateName, Unit>> = {
   input: tokens('input'),
   cachedInput: tokens('cachedInput'),
   cacheWrite: tokens('cacheWrite'),
+  cacheWriteLong: tokens('cacheWriteLong'),
   audioInput: tokens('audioInput'),
   output: tokens('output'),
   reasoning: tokens('reasoning'),

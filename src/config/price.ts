@@ -25,6 +25,9 @@ const rates = {
   input: Dollars.optional().describe('A million input tokens.'),
   cached_input: Dollars.optional().describe('A million input tokens that a cache answered.'),
   cache_write: Dollars.optional().describe('A million input tokens written to a cache.'),
+  cache_write_long: Dollars.optional().describe(
+    'A million input tokens written to a cache for an hour. Without it: as `cache_write`.',
+  ),
   output: Dollars.optional().describe('A million output tokens.'),
   reasoning: Dollars.optional().describe(
     'A million reasoning tokens, where they cost something else than output.',
@@ -40,6 +43,7 @@ const TOKEN_RATES = [
   'input',
   'cached_input',
   'cache_write',
+  'cache_write_long',
   'output',
   'reasoning',
   'audio_input',

@@ -97,6 +97,8 @@ export interface CallDetails {
   /** Parts of the usage that have prices of their own. */
   readonly cachedTokens?: number
   readonly cacheWriteTokens?: number
+  /** The part of them that is kept for an hour; absent where there is none. */
+  readonly cacheWriteLongTokens?: number
   readonly reasoningTokens?: number
   /** Another than who answered the session before has answered. */
   readonly session?: 'moved'

@@ -24,6 +24,8 @@ export interface Load {
   readonly predictedBytes: number
   /** The answer may hold audio. */
   readonly asksAudio: boolean
+  /** What is written to a cache may be kept for an hour. */
+  readonly writesLong: boolean
   /** The field whose content is elsewhere, such as a file by its id: only the model's window bounds it. */
   readonly elsewhere: string | undefined
   /** The field that can cost more than any number of tokens says, such as a search by the supplier. */
@@ -42,6 +44,7 @@ export const NO_LOAD: Load = {
   thinkingTokens: 0,
   predictedBytes: 0,
   asksAudio: false,
+  writesLong: false,
   elsewhere: undefined,
   unbounded: undefined,
 }

@@ -9,6 +9,8 @@ export interface Usage {
   readonly cachedTokens: number
   /** The part of the input that was written to a cache. */
   readonly cacheWriteTokens: number
+  /** The part of what was written to a cache that is kept there for an hour. */
+  readonly cacheWriteLongTokens: number
   /** The part of the input that was audio and that no cache answered. */
   readonly audioInputTokens: number
   /** All output tokens, reasoning and audio included. */
@@ -21,12 +23,14 @@ export interface Usage {
 
 /**
  * Pico-dollars a unit: a token where nothing else is said. A rate that is absent equals its plain
- * neighbour (input or output); the last three have none, and a model without them does not count them.
+ * neighbour (input or output; for writes of an hour that of other writes); the last three have none, and a
+ * model without them does not count them.
  */
 export interface Rates {
   readonly input: PicoUsd
   readonly cachedInput?: PicoUsd
   readonly cacheWrite?: PicoUsd
+  readonly cacheWriteLong?: PicoUsd
   readonly audioInput?: PicoUsd
   readonly output: PicoUsd
   readonly reasoning?: PicoUsd

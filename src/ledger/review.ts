@@ -144,6 +144,7 @@ function usageOf(inputTokens: number, outputTokens: number): Usage {
     inputTokens,
     cachedTokens: 0,
     cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
     audioInputTokens: 0,
     outputTokens,
     reasoningTokens: 0,

@@ -174,9 +174,14 @@ function detailsOf(call: Held, outcome: Outcome, settled: Settled): CallDetails 
 /** Parts of the usage that have prices of their own. */
 function partsOf({ usage }: Outcome): CallDetails | undefined {
   if (usage === undefined) return undefined
-  const { cachedTokens, cacheWriteTokens, reasoningTokens } = usage
+  const { cachedTokens, cacheWriteTokens, cacheWriteLongTokens, reasoningTokens } = usage
   if (cachedTokens + cacheWriteTokens + reasoningTokens === 0) return undefined
-  return { cachedTokens, cacheWriteTokens, reasoningTokens }
+  return {
+    cachedTokens,
+    cacheWriteTokens,
+    ...(cacheWriteLongTokens > 0 && { cacheWriteLongTokens }),
+    reasoningTokens,
+  }
 }
 
 /** Where not simply the first who was asked has answered, or its name does not tell exactly who that was. */

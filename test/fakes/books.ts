@@ -340,6 +340,7 @@ const NO_USAGE = {
   inputTokens: 0,
   cachedTokens: 0,
   cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
   audioInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,

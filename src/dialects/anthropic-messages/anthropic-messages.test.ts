@@ -94,6 +94,8 @@ describe('a request on its way to a supplier', () => {
     [{ drop: ['Thread'] }, 'drop'],
     [{ default: { service_tier: 'auto' } }, 'default'],
     [{ rename: { top_k: 'model' } }, 'rename'],
+    [{ default: { cache_control: { type: 'ephemeral', ttl: '1h' } } }, 'default'],
+    [{ rename: { top_k: 'cache_control' } }, 'rename'],
   ])('is kept from the quirk %j', (quirks, place) => {
     expect(relay.findFault?.({ usage: 'always', ...quirks })?.path[0]).toBe(place)
   })
@@ -117,6 +119,12 @@ describe('a unary answer', () => {
       hasUnreadUsage: false,
     })
     expect(read({ ...WHOLE, content: [], usage }).usage).toBeDefined()
+    const split = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 1 }
+    const writing = { ...usage, cache_creation_input_tokens: 3, cache_creation: split }
+    expect(read({ ...WHOLE, usage: writing })).toMatchObject({
+      usage: { inputTokens: 12, cachedTokens: 5, cacheWriteTokens: 3, cacheWriteLongTokens: 1 },
+      hasUnreadUsage: false,
+    })
   })
 
   it('is counted where no usage is told', () => {

@@ -6,6 +6,18 @@ import { WORD_BYTES_MAX } from '../request.ts'
 import { skipUnbounded } from '../unbounded.ts'
 import { CONTEXT_KEYS, TOOL_KEYS, TYPE_KEYS } from './fields.ts'
 
+/** The one lifetime with a price of its own, and whatever could be an escaped spelling of it. */
+const LIFETIMES = ['"1h"', '\\u0031', '\\u0068']
+
+/**
+ * Marks for a cache may stand on anything at any depth, so the words are looked for, wherever they are. Where
+ * they mean something else, more is held than need be.
+ */
+export function writesLong(body: Uint8Array): boolean {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return LIFETIMES.some((text) => bytes.includes(text))
+}
+
 /** The fast one has several times the price, which nobody has told us. */
 export function readSpeed(draft: Draft): void {
   const { cursor } = draft

@@ -17,6 +17,7 @@ export type UnboundedField = (typeof UNBOUNDED_FIELDS)[number]
 
 /** Read for what they can cost, and for nothing else. */
 export const COST_FIELDS = [
+  'cache_control',
   'context_management',
   'speed',
   'service_tier',

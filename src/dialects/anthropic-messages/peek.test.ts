@@ -344,3 +344,54 @@ describe('what bounds a request', () => {
     expect(facts({ context_management: { edits }, ...off }).load.unbounded).toBeUndefined()
   })
 })
+
+describe('the cache of an hour', () => {
+  const HOUR = { type: 'ephemeral', ttl: '1h' }
+  const TEXT = { type: 'text', text: 's' }
+
+  it.each<readonly [string, object]>([
+    ['the request', { cache_control: HOUR }],
+    ['the system', { system: [{ ...TEXT, cache_control: HOUR }] }],
+    ['a tool', { tools: [{ name: 't', input_schema: {}, cache_control: HOUR }] }],
+    ['a message', { messages: [{ role: 'user', content: [{ ...TEXT, cache_control: HOUR }] }] }],
+    [
+      'the result of a tool',
+      {
+        messages: [
+          USER,
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', content: [{ ...TEXT, cache_control: HOUR }] }],
+          },
+        ],
+      },
+    ],
+    ['what nobody knows', { odd: [{ cache_control: HOUR }] }],
+  ])('is seen to be asked for on %s', (_, changes) => {
+    expect(facts(changes).load.writesLong).toBe(true)
+  })
+
+  it.each(['"\\u0031h"', '"1\\u0068"', '"\\u0031\\u0068"'])(
+    'is seen in the spelling %s',
+    (text) => {
+      const body = JSON.stringify({ ...BASE, cache_control: HOUR }).replace('"1h"', text)
+      expect(JSON.parse(body)).toMatchObject({ cache_control: HOUR })
+      expect(peek(encoder.encode(body)).load.writesLong).toBe(true)
+    },
+  )
+
+  it('is not asked for by other marks, nor by talk of it', () => {
+    const marks = { cache_control: { type: 'ephemeral', ttl: '5m' } }
+    expect(facts(marks).load.writesLong).toBe(false)
+    expect(facts({ cache_control: { type: 'ephemeral' } }).load.writesLong).toBe(false)
+    expect(facts({ system: 'Set "ttl" to "1h", é' }).load.writesLong).toBe(false)
+  })
+
+  it('is found in a part of a larger buffer, and only there', () => {
+    const asks = encoder.encode(JSON.stringify({ ...BASE, cache_control: HOUR }))
+    const not = encoder.encode(JSON.stringify(BASE))
+    const both = new Uint8Array([...asks, ...not])
+    expect(peek(both.subarray(0, asks.length)).load.writesLong).toBe(true)
+    expect(peek(both.subarray(asks.length)).load.writesLong).toBe(false)
+  })
+})

@@ -18,7 +18,7 @@ import {
 import { readExtra, readUnbounded } from '../unbounded.ts'
 import { readBlocks } from './blocks.ts'
 import { LEAST_BUDGET } from './budget.ts'
-import { readContextEdits, readSpeed, readTools } from './cost.ts'
+import { readContextEdits, readSpeed, readTools, writesLong } from './cost.ts'
 import {
   REQUEST_FIELDS,
   REQUEST_KEYS,
@@ -58,6 +58,7 @@ const READERS: Readonly<Record<Exclude<RequestField, UnboundedField>, Reader>> =
   models: (draft) => refuseRouting(draft, 'models'),
   route: (draft) => refuseRouting(draft, 'route'),
   fallbacks: (draft) => refuseRouting(draft, 'fallbacks'),
+  cache_control: ({ cursor }) => cursor.skip(),
   context_management: readContextEdits,
   speed: readSpeed,
   service_tier: (draft) => readTier(draft, TIERS),
@@ -73,7 +74,8 @@ function isUnbounded(field: RequestField): field is UnboundedField {
 
 export function peek(body: Uint8Array): Facts {
   const facts = readRequest(body, REQUEST_KEYS, (draft, key) => READERS_BY_KEY[key]!(draft))
-  if (facts.maxTokens !== undefined) return facts
+  if (facts.maxTokens !== undefined)
+    return writesLong(body) ? { ...facts, load: { ...facts.load, writesLong: true } } : facts
   throw new GatewayError(
     'missing_fields',
     'Send `max_tokens`: the most tokens that the answer may have.',

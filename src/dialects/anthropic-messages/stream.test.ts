@@ -173,6 +173,7 @@ describe('a stream', () => {
       inputTokens: 11,
       cachedTokens: 6,
       cacheWriteTokens: 2,
+      cacheWriteLongTokens: 0,
       audioInputTokens: 0,
       outputTokens: 9,
       reasoningTokens: 4,
@@ -255,9 +256,60 @@ describe('a stream', () => {
     },
   )
 
+  const written = (whole: number | undefined, short?: number, long?: number) => ({
+    input_tokens: 3,
+    output_tokens: 1,
+    cache_creation_input_tokens: whole,
+    ...(short !== undefined && {
+      cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long },
+    }),
+  })
+
+  it.each<readonly [string, unknown, unknown, readonly number[]]>([
+    ['at the beginning alone', written(9, 4, 5), { output_tokens: 5 }, [12, 9, 5]],
+    ['at the beginning, and their sum again', written(9, 4, 5), written(9), [12, 9, 5]],
+    ['at the end alone', written(0), written(9, 4, 5), [12, 9, 5]],
+    ['otherwise at the end', written(9, 4, 5), written(9, 7, 2), [12, 9, 2]],
+    [
+      'with zeros at the end',
+      written(9, 4, 5),
+      { ...written(0, 0, 0), input_tokens: 0 },
+      [12, 9, 5],
+    ],
+    ['without their sum', written(undefined, 4, 5), {}, [12, 9, 5]],
+    ['beyond their sum', written(6, 4, 5), {}, [12, 9, 5]],
+    ['and less of both later', written(9, 4, 5), written(3), [6, 3, 3]],
+    ['and more later, which count as the dearer', written(9, 4, 5), written(11), [14, 11, 7]],
+    ['and more later where none was for an hour', written(9, 9, 0), written(11), [14, 11, 0]],
+    ['as null', { ...written(9), cache_creation: null }, written(9), [12, 9, 0]],
+    [
+      'round by round',
+      written(0, 0, 0),
+      {
+        ...written(9),
+        iterations: [
+          { type: 'message', ...written(4, 4, 0) },
+          { type: 'message', ...written(5, 0, 5) },
+        ],
+      },
+      [12, 9, 5],
+    ],
+    [
+      'of a summary, too',
+      written(9, 4, 5),
+      { output_tokens: 2, iterations: [{ type: 'compaction', ...written(10, 2, 8) }] },
+      [25, 19, 13],
+    ],
+  ])('that tells writes for an hour %s', (_, first, last, expected) => {
+    const usage = watched(start(first), text('x'), stop(last)).usage()!
+    const { inputTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
+    expect([inputTokens, cacheWriteTokens, cacheWriteLongTokens]).toEqual([...expected])
+  })
+
   it('says so where what was told cannot be read', () => {
     for (const usage of [
       'x',
+      written(9, 4, -5),
       [1],
       { input_tokens: 'many', output_tokens: 1 },
       { input_tokens: 1, output_tokens: -1 },

@@ -11,17 +11,30 @@ const USAGE_BYTES_MAX = 65_536
 interface Input {
   readonly plain: number | undefined
   readonly cached: number | undefined
-  /** Writes that live an hour cost more than the others, and a price has one rate for both. */
   readonly cacheWrite: number | undefined
+  /** The part of the writes that is kept for an hour, which costs more. */
+  readonly cacheWriteLong: number | undefined
 }
 
 /** Work beside the answer, which the figures of the answer leave out. */
 interface Beside {
-  readonly input: number
+  readonly plain: number
+  readonly cached: number
+  readonly cacheWrite: number
+  readonly cacheWriteLong: number
   readonly output: number
+  /** Of the answer itself, round by round: a stream tells it nowhere else once there are several. */
+  readonly roundsLong: number
 }
 
-const NOTHING: Beside = { input: 0, output: 0 }
+const NOTHING: Beside = {
+  plain: 0,
+  cached: 0,
+  cacheWrite: 0,
+  cacheWriteLong: 0,
+  output: 0,
+  roundsLong: 0,
+}
 /** A summary of the conversation, and the advice of another model (seen in the maker's client, 2026-11). */
 const BESIDE = new Set<unknown>(['compaction', 'advisor_message'])
 
@@ -40,11 +53,7 @@ export class UsageTally {
     const told = new Told()
     const fields = asFields(value)
     const output = told.count(fields, 'output_tokens')
-    const input: Input = {
-      plain: told.count(fields, 'input_tokens'),
-      cached: told.count(fields, 'cache_read_input_tokens'),
-      cacheWrite: told.count(fields, 'cache_creation_input_tokens'),
-    }
+    const input = readInput(fields, told)
     this.#input = laterOf(this.#input, input)
     // It is counted from the beginning each time, so what is told again and smaller takes nothing back.
     if (output !== undefined) this.#output = Math.max(output, this.#output ?? 0)
@@ -64,13 +73,18 @@ export class UsageTally {
   /** Undefined until both input and output were told. */
   get usage(): Usage | undefined {
     if (this.#input?.plain === undefined || this.#output === undefined) return undefined
-    const { plain, cached = 0, cacheWrite = 0 } = this.#input
+    const { plain, cached = 0, cacheWrite = 0, cacheWriteLong = 0 } = this.#input
+    const beside = this.#beside
+    const cachedTokens = cached + beside.cached
+    const cacheWriteTokens = cacheWrite + beside.cacheWrite
+    const long = Math.min(Math.max(cacheWriteLong, beside.roundsLong), cacheWrite)
     return {
-      inputTokens: plain + cached + cacheWrite + this.#beside.input,
-      cachedTokens: cached,
-      cacheWriteTokens: cacheWrite,
+      inputTokens: plain + beside.plain + cachedTokens + cacheWriteTokens,
+      cachedTokens,
+      cacheWriteTokens,
+      cacheWriteLongTokens: long + beside.cacheWriteLong,
       audioInputTokens: 0,
-      outputTokens: this.#output + this.#beside.output,
+      outputTokens: this.#output + beside.output,
       reasoningTokens: Math.min(this.#thinking, this.#output),
       audioOutputTokens: 0,
     }
@@ -91,6 +105,7 @@ function laterOf(before: Input | undefined, later: Input): Input {
     plain: plain ?? before.plain,
     cached: cached ?? before.cached,
     cacheWrite: cacheWrite ?? before.cacheWrite,
+    cacheWriteLong: later.cacheWriteLong ?? longOf(before, cacheWrite),
   }
 }
 
@@ -107,21 +122,47 @@ function sumOf({ plain = 0, cached = 0, cacheWrite = 0 }: Input): number {
   return plain + cached + cacheWrite
 }
 
-function readBeside(iterations: unknown, told: Told): Beside | undefined {
-  if (!Array.isArray(iterations)) return undefined
-  let { input, output } = NOTHING
-  for (const each of iterations) {
-    if (!isFields(each) || !BESIDE.has(each['type'])) continue
-    input += inputOf(each, told)
-    output += told.count(each, 'output_tokens') ?? 0
-  }
-  return { input, output }
+/** The end of a stream tells only the sum. What it has more than the beginning is taken for the dearer, if that had any. */
+function longOf({ cacheWrite: before = 0, cacheWriteLong = 0 }: Input, later = before): number {
+  return cacheWriteLong === 0 ? 0 : cacheWriteLong + Math.max(0, later - before)
 }
 
-function inputOf(fields: Fields, told: Told): number {
-  return (
-    (told.count(fields, 'input_tokens') ?? 0) +
-    (told.count(fields, 'cache_read_input_tokens') ?? 0) +
-    (told.count(fields, 'cache_creation_input_tokens') ?? 0)
-  )
+/** The sum and its two parts are the same twice; where they are not, the larger counts. */
+function readInput(fields: Fields | undefined, told: Told): Input {
+  const parts = asFields(fields?.['cache_creation'])
+  const short = told.count(parts, 'ephemeral_5m_input_tokens')
+  const long = told.count(parts, 'ephemeral_1h_input_tokens')
+  const sum = told.count(fields, 'cache_creation_input_tokens')
+  const isSplit = short !== undefined || long !== undefined
+  return {
+    plain: told.count(fields, 'input_tokens'),
+    cached: told.count(fields, 'cache_read_input_tokens'),
+    cacheWrite: isSplit ? Math.max(sum ?? 0, (short ?? 0) + (long ?? 0)) : sum,
+    cacheWriteLong: long,
+  }
+}
+
+function readBeside(iterations: unknown, told: Told): Beside | undefined {
+  if (!Array.isArray(iterations)) return undefined
+  let sum = NOTHING
+  for (const each of iterations) {
+    if (!isFields(each)) continue
+    const input = readInput(each, told)
+    sum = BESIDE.has(each['type'])
+      ? addBeside(sum, input, told.count(each, 'output_tokens'))
+      : { ...sum, roundsLong: sum.roundsLong + (input.cacheWriteLong ?? 0) }
+  }
+  return sum
+}
+
+function addBeside(sum: Beside, input: Input, output = 0): Beside {
+  const { plain = 0, cached = 0, cacheWrite = 0, cacheWriteLong = 0 } = input
+  return {
+    plain: sum.plain + plain,
+    cached: sum.cached + cached,
+    cacheWrite: sum.cacheWrite + cacheWrite,
+    cacheWriteLong: sum.cacheWriteLong + cacheWriteLong,
+    output: sum.output + output,
+    roundsLong: sum.roundsLong,
+  }
 }

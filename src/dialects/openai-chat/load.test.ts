@@ -35,6 +35,7 @@ const NOTHING = {
   thinkingTokens: 0,
   predictedBytes: 0,
   asksAudio: false,
+  writesLong: false,
   elsewhere: undefined,
   unbounded: undefined,
 }

@@ -200,6 +200,7 @@ describe('the stream watcher', () => {
     inputTokens: 10,
     cachedTokens: 4,
     cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
     audioInputTokens: 3,
     outputTokens: 6,
     reasoningTokens: 2,

@@ -59,6 +59,7 @@ export function largerUsage(one: Usage, other: Usage): Usage {
     inputTokens: input,
     cachedTokens: cached,
     cacheWriteTokens: cacheWrite,
+    cacheWriteLongTokens: Math.min(most('cacheWriteLongTokens'), cacheWrite),
     audioInputTokens: Math.min(most('audioInputTokens'), input - cached - cacheWrite),
     outputTokens: output,
     reasoningTokens: reasoning,
@@ -87,6 +88,8 @@ function toUsage(figures: Figures): Usage {
     inputTokens: input,
     cachedTokens: cached,
     cacheWriteTokens: cacheWrite,
+    // This language does not tell for how long.
+    cacheWriteLongTokens: 0,
     // What was heard may have been cached too, and counts once.
     audioInputTokens: Math.min(figures.heard, input - cached - cacheWrite),
     outputTokens: output,

@@ -40,6 +40,7 @@ export function describeEnded(row: AuditRow): object {
     usage: {
       cached_tokens: partOf(row, 'cachedTokens'),
       cache_write_tokens: partOf(row, 'cacheWriteTokens'),
+      cache_write_long_tokens: partOf(row, 'cacheWriteLongTokens'),
       reasoning_tokens: partOf(row, 'reasoningTokens'),
     },
     resolved: details?.resolved ?? null,
@@ -105,7 +106,7 @@ function describeTry(tried: TryDetails): object {
   }
 }
 
-type Part = 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'
+type Part = 'cachedTokens' | 'cacheWriteTokens' | 'cacheWriteLongTokens' | 'reasoningTokens'
 
 /** Zero is zero, missing is missing: what no supplier told is not known to be nothing. */
 function partOf({ evidence, details }: AuditRow, part: Part): number | null {
@@ -195,6 +196,7 @@ const RATE_NAMES: readonly (readonly [rate: keyof Rates, name: string])[] = [
   ['input', 'input'],
   ['cachedInput', 'cached_input'],
   ['cacheWrite', 'cache_write'],
+  ['cacheWriteLong', 'cache_write_long'],
   ['audioInput', 'audio_input'],
   ['output', 'output'],
   ['reasoning', 'reasoning'],

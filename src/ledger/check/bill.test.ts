@@ -17,6 +17,7 @@ const rates: Arbitrary<Rates> = record(
     output: rate,
     cachedInput: rate,
     cacheWrite: rate,
+    cacheWriteLong: rate,
     audioInput: rate,
     reasoning: rate,
     audioOutput: rate,
@@ -27,6 +28,7 @@ const parts = record({
   plain: counts,
   cached: counts,
   written: counts,
+  kept: counts,
   heard: counts,
   said: counts,
   reasoned: counts,
@@ -42,9 +44,10 @@ describe('a bill', () => {
   it('bounds what the parts of a usage can cost, in either tier of a price', () => {
     const cases = property(parts, rates, rates, counts, (each, price, long, above) => {
       const usage = {
-        inputTokens: each.plain + each.cached + each.written + each.heard,
+        inputTokens: each.plain + each.cached + each.written + each.kept + each.heard,
         cachedTokens: each.cached,
-        cacheWriteTokens: each.written,
+        cacheWriteTokens: each.written + each.kept,
+        cacheWriteLongTokens: each.kept,
         audioInputTokens: each.heard,
         outputTokens: each.said + each.reasoned + each.spoken,
         reasoningTokens: each.reasoned,

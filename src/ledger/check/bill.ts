@@ -49,7 +49,13 @@ export class Bills {
 function billOf(input: number, output: number, price: Price): Bill {
   const { longContext: long } = price
   const rates = long !== undefined && input > long.above ? long.rates : price
-  const inputs = ratesOf([rates.input, rates.cachedInput, rates.cacheWrite, rates.audioInput])
+  const inputs = ratesOf([
+    rates.input,
+    rates.cachedInput,
+    rates.cacheWrite,
+    rates.cacheWriteLong,
+    rates.audioInput,
+  ])
   const outputs = ratesOf([rates.output, rates.reasoning, rates.audioOutput])
   return {
     least: toNano(BigInt(input) * inputs.low + BigInt(output) * outputs.low),

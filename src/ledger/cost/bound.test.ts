@@ -121,6 +121,10 @@ describe('the worst case', () => {
     expect(wholeOf({ bytes: 10 }, all)).toBe(20 + 30)
     expect(wholeOf({ bytes: 10, asksAudio: true }, all)).toBe(20 + 90)
     expect(wholeOf({ bytes: 10, audioBytes: 1 }, all)).toBe(11 * 7 + 30)
+    const kept = terms({ outputCeiling: 10 }, { ...dear, cacheWriteLong: toPicoUsd(4000) })
+    expect(wholeOf({ bytes: 10 }, kept)).toBe(20 + 30)
+    expect(wholeOf({ bytes: 10, writesLong: true }, kept)).toBe(40 + 30)
+    expect(wholeOf({ bytes: 10, writesLong: true }, all)).toBe(20 + 30)
     const windowed = terms({ contextWindow: 10, outputCeiling: 10 }, dear)
     expect(wholeOf({ bytes: 1, maxTokens: 1, elsewhere: 'file_id' }, windowed)).toBe(70)
   })
@@ -188,6 +192,7 @@ const allRates: Arbitrary<Rates> = record(
     output: rates,
     cachedInput: rates,
     cacheWrite: rates,
+    cacheWriteLong: rates,
     audioInput: rates,
     reasoning: rates,
     audioOutput: rates,
@@ -229,6 +234,7 @@ const loads: Arbitrary<Load> = record({
   thinkingTokens: oneof(constant(0), constant(1024)),
   predictedBytes: oneof(constant(0), integer({ min: 0, max: 2000 })),
   asksAudio: boolean(),
+  writesLong: boolean(),
   elsewhere: constant(undefined),
   unbounded: constant(undefined),
 })
@@ -245,6 +251,7 @@ const draws = record({
   output: shares,
   cached: shares,
   written: shares,
+  kept: shares,
   heard: shares,
   reasoned: shares,
   spoken: shares,
@@ -267,6 +274,7 @@ function usageOf(load: Load, limits: ModelLimits, draw: Draw, input: number): Us
     inputTokens,
     cachedTokens: cached,
     cacheWriteTokens: written,
+    cacheWriteLongTokens: load.writesLong ? Math.floor(written * draw.kept) : 0,
     audioInputTokens: Math.floor(heard),
     outputTokens,
     reasoningTokens: reasoned,

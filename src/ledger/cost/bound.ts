@@ -236,12 +236,14 @@ function mostOf(load: Load, ceiling: number, window: number): number {
 
 /**
  * Writing to a cache counts whether it was asked for or not: some makers do it unasked and bill it (seen in
- * usage of chat completions, BerriAI/litellm #37628, 2026). What is elsewhere may be audio.
+ * usage of chat completions, BerriAI/litellm #37628, 2026). For an hour nobody is known to do it
+ * unasked. What is elsewhere may be audio.
  */
-function inputRateOf({ input, cachedInput, cacheWrite, audioInput }: Rates, load: Load): number {
-  const plain = Math.max(input, cachedInput ?? 0, cacheWrite ?? 0)
+function inputRateOf(rates: Rates, load: Load): number {
+  const { input, cachedInput = 0, cacheWrite = 0, cacheWriteLong = 0, audioInput = 0 } = rates
+  const plain = Math.max(input, cachedInput, cacheWrite, load.writesLong ? cacheWriteLong : 0)
   const hasAudio = load.audioBytes > 0 || load.elsewhere !== undefined
-  return hasAudio ? Math.max(plain, audioInput ?? 0) : plain
+  return hasAudio ? Math.max(plain, audioInput) : plain
 }
 
 function outputRateOf({ output, reasoning, audioOutput }: Rates, { asksAudio }: Load): number {

@@ -21,6 +21,7 @@ export function estimateUsage(load: Load, outputBytes: number, audioBytes = 0): 
     inputTokens: text + MESSAGE_TOKENS * load.messages + IMAGE_TOKENS * load.images + audio,
     cachedTokens: 0,
     cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
     audioInputTokens: audio,
     outputTokens: Math.ceil(outputBytes / TOKEN_BYTES) + spoken,
     reasoningTokens: 0,

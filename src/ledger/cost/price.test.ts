@@ -16,14 +16,16 @@ const usages = record({
   input: counts,
   cached: counts,
   written: counts,
+  kept: counts,
   heard: counts,
   output: counts,
   reasoned: counts,
   spoken: counts,
 }).map((each): Usage => ({
-  inputTokens: each.input + each.cached + each.written + each.heard,
+  inputTokens: each.input + each.cached + each.written + each.kept + each.heard,
   cachedTokens: each.cached,
-  cacheWriteTokens: each.written,
+  cacheWriteTokens: each.written + each.kept,
+  cacheWriteLongTokens: each.kept,
   audioInputTokens: each.heard,
   outputTokens: each.output + each.reasoned + each.spoken,
   reasoningTokens: each.reasoned,
@@ -36,6 +38,7 @@ const rates: Arbitrary<Rates> = record(
     output: prices,
     cachedInput: prices,
     cacheWrite: prices,
+    cacheWriteLong: prices,
     audioInput: prices,
     reasoning: prices,
     audioOutput: prices,
@@ -45,11 +48,13 @@ const rates: Arbitrary<Rates> = record(
 
 function exactly(usage: Usage, rates: Rates): number {
   const { inputTokens, cachedTokens, cacheWriteTokens, audioInputTokens } = usage
-  const { outputTokens, reasoningTokens, audioOutputTokens } = usage
+  const { cacheWriteLongTokens, outputTokens, reasoningTokens, audioOutputTokens } = usage
+  const write = rates.cacheWrite ?? rates.input
   const pico =
     BigInt(inputTokens - cachedTokens - cacheWriteTokens - audioInputTokens) * BigInt(rates.input) +
     BigInt(cachedTokens) * BigInt(rates.cachedInput ?? rates.input) +
-    BigInt(cacheWriteTokens) * BigInt(rates.cacheWrite ?? rates.input) +
+    BigInt(cacheWriteTokens - cacheWriteLongTokens) * BigInt(write) +
+    BigInt(cacheWriteLongTokens) * BigInt(rates.cacheWriteLong ?? write) +
     BigInt(audioInputTokens) * BigInt(rates.audioInput ?? rates.input) +
     BigInt(outputTokens - reasoningTokens - audioOutputTokens) * BigInt(rates.output) +
     BigInt(reasoningTokens) * BigInt(rates.reasoning ?? rates.output) +
@@ -61,6 +66,7 @@ const NOTHING: Usage = {
   inputTokens: 0,
   cachedTokens: 0,
   cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
   audioInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
@@ -120,9 +126,10 @@ describe('the price of a call', () => {
     for (const { price } of lists.flat())
       for (const rates of [price, price.longContext?.rates ?? price]) {
         const { input, output, cachedInput = 0, cacheWrite = 0 } = rates
-        const { audioInput = 0, reasoning = 0, audioOutput = 0 } = rates
-        const all = [input, output, cachedInput, cacheWrite, audioInput, reasoning, audioOutput]
-        expect(Math.max(...all)).toBeLessThanOrEqual(DOLLARS_MAX * 1_000_000)
+        const { cacheWriteLong = 0, audioInput = 0, reasoning = 0, audioOutput = 0 } = rates
+        const inputs = [input, cachedInput, cacheWrite, cacheWriteLong, audioInput]
+        const outputs = [output, reasoning, audioOutput]
+        expect(Math.max(...inputs, ...outputs)).toBeLessThanOrEqual(DOLLARS_MAX * 1_000_000)
       }
   })
 
@@ -149,6 +156,30 @@ describe('the price of a call', () => {
     expect<number>(costOf({ ...NOTHING, inputTokens: 1 }, rates)).toBe(1)
     expect<number>(costOf({ ...NOTHING, inputTokens: 1000 }, rates)).toBe(1)
     expect<number>(costOf({ ...NOTHING, inputTokens: 1001 }, rates)).toBe(2)
+  })
+
+  it('takes writes for an hour for other writes, and those for input, where they have no rate', () => {
+    const usage = { ...NOTHING, inputTokens: 9, cacheWriteTokens: 8, cacheWriteLongTokens: 5 }
+    const plain = { input: toPicoUsd(1000), output: toPicoUsd(0) }
+    const writing = { ...plain, cacheWrite: toPicoUsd(2000) }
+    expect<number>(costOf(usage, plain)).toBe(9)
+    expect<number>(costOf(usage, writing)).toBe(1 + 8 * 2)
+    const long = { ...writing, cacheWriteLong: toPicoUsd(7000) }
+    expect<number>(costOf(usage, long)).toBe(1 + 3 * 2 + 5 * 7)
+    expect<number>(costOf(usage, { ...plain, cacheWriteLong: toPicoUsd(7000) })).toBe(4 + 5 * 7)
+  })
+
+  it('of writes for an hour is exact where a number is not', () => {
+    const rate = toPicoUsd(1_000_000_007)
+    const tokens = 90_000_001
+    const usage = {
+      ...NOTHING,
+      inputTokens: tokens,
+      cacheWriteTokens: tokens,
+      cacheWriteLongTokens: tokens - 2,
+    }
+    const rates = { input: toPicoUsd(1), output: toPicoUsd(1), cacheWriteLong: rate }
+    expect<number>(costOf(usage, rates)).toBe(exactly(usage, rates))
   })
 
   it('is nothing when nothing is known', () => {

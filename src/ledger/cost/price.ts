@@ -22,11 +22,12 @@ export function priceAt(prices: PriceList, at: number): Price {
 export function costOf(usage: Usage | undefined, price: Price): NanoUsd {
   if (usage === undefined) return ZERO_USD
   const rates = ratesFor(usage, price)
-  const { input, output } = rates
+  const { input, output, cacheWrite: write = input } = rates
   const pico =
     plainInput(usage) * input +
     usage.cachedTokens * (rates.cachedInput ?? input) +
-    usage.cacheWriteTokens * (rates.cacheWrite ?? input) +
+    shortWrites(usage) * write +
+    usage.cacheWriteLongTokens * (rates.cacheWriteLong ?? write) +
     usage.audioInputTokens * (rates.audioInput ?? input) +
     plainOutput(usage) * output +
     usage.reasoningTokens * (rates.reasoning ?? output) +
@@ -46,6 +47,11 @@ function plainInput({
   return Math.max(0, inputTokens - cachedTokens - cacheWriteTokens - audioInputTokens)
 }
 
+/** What was written to a cache for less than an hour. */
+function shortWrites({ cacheWriteTokens, cacheWriteLongTokens }: Usage): number {
+  return Math.max(0, cacheWriteTokens - cacheWriteLongTokens)
+}
+
 function plainOutput({ outputTokens, reasoningTokens, audioOutputTokens }: Usage): number {
   return Math.max(0, outputTokens - reasoningTokens - audioOutputTokens)
 }
@@ -57,11 +63,12 @@ function ratesFor(usage: Usage, price: Price): Rates {
 
 /** A sum past nine thousand dollars leaves the exact range of a number; whole integers do not. */
 function exactCost(usage: Usage, rates: Rates): NanoUsd {
-  const { input, output } = rates
+  const { input, output, cacheWrite: write = input } = rates
   const parts: readonly (readonly [number, PicoUsd])[] = [
     [plainInput(usage), input],
     [usage.cachedTokens, rates.cachedInput ?? input],
-    [usage.cacheWriteTokens, rates.cacheWrite ?? input],
+    [shortWrites(usage), write],
+    [usage.cacheWriteLongTokens, rates.cacheWriteLong ?? write],
     [usage.audioInputTokens, rates.audioInput ?? input],
     [plainOutput(usage), output],
     [usage.reasoningTokens, rates.reasoning ?? output],

@@ -15,6 +15,7 @@ const NOTHING: Usage = {
   inputTokens: 0,
   cachedTokens: 0,
   cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
   audioInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
@@ -36,8 +37,9 @@ function model(at: Price, limits: ModelLimits): readonly BoundTerms[] {
   return [{ price: at, limits }]
 }
 
-const SONNET = price(3, 0.3, 3.75, 15)
-const OPUS = price(5, 0.5, 6.25, 25)
+/** What is kept in a cache for an hour costs twice the input, and only who asks for it has that held. */
+const SONNET = { ...price(3, 0.3, 3.75, 15), cacheWriteLong: toPicoUsd(6_000_000) }
+const OPUS = { ...price(5, 0.5, 6.25, 25), cacheWriteLong: toPicoUsd(10_000_000) }
 const LARGE_SONNET = model(SONNET, { contextWindow: 1_000_000, outputCeiling: 64_000 })
 const LARGE_OPUS = model(OPUS, { contextWindow: 1_000_000, outputCeiling: 128_000 })
 const SMALL_SONNET = model(SONNET, { contextWindow: 200_000, outputCeiling: 64_000 })
@@ -88,6 +90,13 @@ const CALLS: readonly Call[] = [
     hold: 114,
   },
   { name: 'agent, first call, opus', terms: LARGE_OPUS, load: AGENT, usage: AGENT_USAGE, hold: 97 },
+  {
+    name: 'agent, kept for an hour, sonnet',
+    terms: LARGE_SONNET,
+    load: { ...AGENT, writesLong: true },
+    usage: { ...AGENT_USAGE, cacheWriteLongTokens: 11_000 },
+    hold: 124,
+  },
   {
     name: 'context of 600 KB, sonnet',
     terms: SMALL_SONNET,
