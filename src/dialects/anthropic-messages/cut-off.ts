@@ -18,6 +18,6 @@ export function cutOff({ outputTokens = 0 }: Basics, open: readonly number[] = [
 }
 
 /** Clients go by the name of an event and pass over one without. */
-export function printEvent(event: { readonly type: string }): string {
+function printEvent(event: { readonly type: string }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }

@@ -73,7 +73,7 @@ function readTool(draft: Draft): boolean {
 }
 
 /** The position of a word in a list; less than 0 for others, and for what is no word. */
-export function readWord({ cursor }: Draft, words: KeySet): number {
+function readWord({ cursor }: Draft, words: KeySet): number {
   if (cursor.isString()) return cursor.word(words)
   cursor.skip()
   return END
