@@ -66,8 +66,15 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   if (options.config !== undefined) writeFileSync(file, options.config, { mode: 0o600 })
   const read = (): Promise<Settings> => readSettings({ config: file, environment })
   const hasFile = options.config !== undefined
-  const settings = hasFile ? await read() : defaultSettings(environment)
-  const app = await startApp({ ...options, settings, ...(hasFile ? { readSettings: read } : {}) })
+  const start = async (): Promise<App> => {
+    const settings = hasFile ? await read() : defaultSettings(environment)
+    return startApp({ ...options, settings, ...(hasFile ? { readSettings: read } : {}) })
+  }
+  const app = await start().catch((thrown: unknown) => {
+    // Nobody stops what has not started.
+    rmSync(folder, { recursive: true, force: true })
+    throw thrown
+  })
   if (isFakeClock(options.clock)) options.clock.settle()
   const secrets = [ROOT_CANARY, SEAL_CANARY, SUPPLIER_CANARY]
   const call = (method: string, path: string, body: unknown, init: RequestInit = {}) =>
