@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'bun:test'
 import { SUPPLIER_CANARY } from './fakes/canary.ts'
 import { ROOT_KEY, startGateway, type Gateway } from './fakes/gateway.ts'
 import { dataOf, expectSoundBooks, readRecords } from './fakes/records.ts'
-import { closeStreet, good, refuse, tidy } from './fakes/street.ts'
+import { closeStreet, good, openStreet, refuse, tidy } from './fakes/street.ts'
 import { startFakeSupplier, type Script } from './fakes/supplier.ts'
 import { tell } from './fakes/terminal.ts'
 
@@ -176,4 +176,23 @@ describe('a refusal that stands for all who were asked', () => {
     expect(error).toMatchObject({ code: 'sovereign_route_unavailable', regions: ['EU'] })
     expect(error['message']).toContain('Each of 2 suppliers that were asked in EU failed.')
   })
+})
+
+it('tells of each try how long it took, and not what the others did', async () => {
+  const { gateway, clock } = await openStreet([
+    (_, reply) => {
+      clock.sleep(2000)
+      reply.json(503, { error: { message: 'down' } })
+    },
+    (...asked) => {
+      clock.sleep(3000)
+      return good(...asked)
+    },
+  ])
+  const response = await gateway.chat({ ...HELLO, model: 'test-model' })
+  const record = await manage(gateway, `/calls/${response.headers.get('x-request-id')}`)
+  expect(record['tries']).toMatchObject([
+    { supplier: 'fake', ms: 2000 },
+    { supplier: 'fake-2', ms: 3000 },
+  ])
 })

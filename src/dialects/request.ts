@@ -177,13 +177,6 @@ export function readMetadata(draft: Draft): void {
   })
 }
 
-/** Some suppliers run another model than `model` when these are there, past the key's list and its price. */
-export function refuseRouting(draft: Draft, field: string): void {
-  draft.cursor.skip()
-  const text = `Remove \`${field}\` and name one model in \`model\`: the gateway fails over by itself.`
-  fault(draft, 'unsupported_parameter', field, text)
-}
-
 /** Longer than any word that is listed, however it is escaped. */
 export const WORD_BYTES_MAX = 256
 
@@ -194,11 +187,4 @@ export function readTier(draft: Draft, tiers: readonly string[]): void {
   if (tiers.includes(cursor.shortText(WORD_BYTES_MAX) ?? '')) return
   const text = `\`service_tier\` must be one of ${tiers.join(', ')}: other tiers have no known price.`
   fault(draft, 'unsupported_parameter', 'service_tier', text)
-}
-
-/** No caller chooses a destination or brings a supplier's credential. */
-export function refuseSecret(draft: Draft, field: string): void {
-  draft.cursor.skip()
-  const text = `Remove \`${field}\`: suppliers and their credentials are set by the operator.`
-  fault(draft, 'raw_secret_field_rejected', field, text)
 }

@@ -1,7 +1,7 @@
 // Fields that set a supplier to work that no number of tokens bounds, in whatever language they are sent: many
 // suppliers speak several and read the same fields in each. Nothing is refused here; that is for the books.
 import { END } from '../wire/json-cursor.ts'
-import { KeySet } from '../wire/key-set.ts'
+import { KeySet, STRICT } from '../wire/key-set.ts'
 import type { Draft } from './draft.ts'
 
 /** Seen in the documentation of suppliers, 2026-11. */
@@ -35,7 +35,7 @@ export function skipUnbounded(draft: Draft, field: string): void {
   draft.load.unbounded ??= field
 }
 
-const EXTRA_KEYS = new KeySet(['google'], { once: true, fold: true })
+const EXTRA_KEYS = new KeySet(['google'], STRICT)
 // What the model thinks is counted as output, and what is filtered is not counted at all. Others are a cache
 // by its name and images (ai.google.dev/gemini-api/docs/openai, seen 2026-11).
 const HARMLESS_KEYS = new KeySet(['thinking_config', 'safety_settings', 'thought_tag_marker'])

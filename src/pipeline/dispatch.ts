@@ -8,6 +8,7 @@ import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { CallerGone, Lifeline } from '../upstream/lifeline.ts'
 import type { Awaited } from '../routing/lane.ts'
+import { isRequested } from '../routing/judge.ts'
 import type { Attempt } from '../routing/routes.ts'
 import type { Held, Plant, Try } from './call.ts'
 import { isUntouched } from './claim.ts'
@@ -32,42 +33,35 @@ export function dispatchStream(call: Held, plant: Plant): Promise<RelayStream> {
   return firstOf(call, plant, (attempt) => askStream(call, attempt, plant))
 }
 
+type Ask<Answer> = (attempt: Attempt) => Promise<Answer>
+
 async function firstOf<Answer>(call: Held, plant: Plant, ask: Ask<Answer>): Promise<Answer> {
   const tour = new Tour(call, plant)
   try {
-    return await travel(tour, call, plant, ask)
+    for (let index = tour.next(); index !== undefined; index = tour.next()) {
+      checkPresence(call, plant)
+      // Held in the last moment, when whatever was under way had just been cut.
+      plant.ledger.checkRunning()
+      const attempted = enter(call, index, plant)
+      try {
+        const answer = await ask(attempted.attempt)
+        answered(call, plant)
+        return answer
+      } catch (thrown) {
+        note(attempted, thrown, tour, plant)
+      }
+    }
+    throw nobodyLeft(call, plant)
   } finally {
     tour.end()
   }
 }
 
-type Ask<Answer> = (attempt: Attempt) => Promise<Answer>
-
-async function travel<Answer>(
-  tour: Tour,
-  call: Held,
-  plant: Plant,
-  ask: Ask<Answer>,
-): Promise<Answer> {
-  for (let index = tour.next(); index !== undefined; index = tour.next()) {
-    checkPresence(call, plant)
-    // Held in the last moment, when whatever was under way had just been cut.
-    plant.ledger.checkRunning()
-    const attempted = enter(call, index, plant)
-    try {
-      const answer = await ask(attempted.attempt)
-      answered(call, plant)
-      return answer
-    } catch (thrown) {
-      if (!(thrown instanceof AttemptFailure)) throw thrown
-      note(attempted, thrown, plant)
-      if (thrown.isFinal && !tour.hasLarger(thrown)) throw thrown.problem
-    }
-  }
+function nobodyLeft(call: Held, plant: Plant): GatewayError {
   if (call.tries.length === 0) checkPresence(call, plant)
   const last = call.tries.at(-1)?.failure
   // Somebody larger was there, and could no longer be asked.
-  throw last?.isFinal === true ? last.problem : exhausted(call, plant.clock.elapsed())
+  return last?.isFinal === true ? last.problem : exhausted(call, plant.clock.elapsed())
 }
 
 function enter(call: Held, index: number, { clock, ledger }: Plant): Try {
@@ -94,15 +88,23 @@ function awaitedOf({ route, facts }: Held): Awaited {
   return facts.stream ? 'first' : 'whole'
 }
 
-/** What one attempt came to, for the call, for the lane and for the operator. */
-function note(attempted: Try, failure: AttemptFailure, { clock, draw, trouble }: Plant): void {
-  attempted.failure = failure
-  attempted.endedMs = clock.elapsed()
+/** What one attempt came to, for the call, for the lane and for the operator. Throws where nobody else is to be asked. */
+function note(attempted: Try, thrown: unknown, tour: Tour, plant: Plant): void {
+  // A fault of our own is nothing that another supplier could make up for.
+  if (!(thrown instanceof AttemptFailure)) throw thrown
+  attempted.failure = thrown
+  leave(attempted, thrown, plant)
+  if (thrown.isFinal && !tour.hasLarger(thrown)) throw thrown.problem
+}
+
+function leave(attempted: Try, failure: AttemptFailure, { clock, draw, trouble }: Plant): void {
   const { visit, attempt } = attempted
-  if (!failure.isFinal) visit.failed(failure, clock.elapsed(), draw())
+  const now = clock.elapsed()
+  attempted.endedMs = now
+  if (!failure.isFinal) visit.failed(failure, now, draw())
   // What we ended ourselves is nobody's proof of life.
-  else if (failure.evidence === 'refused') visit.refused(clock.elapsed())
-  if (!failure.isFinal || failure.problem.code === 'provider_response_too_large')
+  else if (failure.evidence === 'refused') visit.refused(now)
+  if (!failure.isFinal || isRequested(failure.problem.code))
     trouble.failed(attempt.supplier.id, failure.problem)
   visit.leave()
 }

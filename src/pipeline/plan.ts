@@ -64,7 +64,7 @@ export function nobody(call: Admitted, { reasons }: Verdict, plant: Plant): Gate
   if (closest === NO_IMAGES) return lacking('capability_unsupported', 'images', call)
   if (closest === NO_AUDIO) return lacking('capability_unsupported', 'audio', call)
   if (closest === NO_TOOLS) return lacking('model_does_not_support_tools', 'tools', call)
-  return closest === OUTSIDE ? noCompliantRoute(call) : wrongEndpoint()
+  return closest === OUTSIDE ? noCompliantRoute(call) : wrongEndpoint(call)
 }
 
 /** In seconds: how long each that has asked for a pause is left in peace. */
@@ -97,15 +97,15 @@ function noCompliantRoute({ regions = [], route }: Admitted): GatewayError {
   const places = [...new Set(own.map(({ supplier }) => supplier.region))].join(', ')
   return new GatewayError(
     'sovereign_route_unavailable',
-    `No configured supplier serves this model in ${regions.join(', ')}; nothing was sent. It is served in ${places}.`,
+    `No configured supplier serves this model in ${regions.join(', ')}; nothing was sent. It is served in ${places}: ask for one of these, if your key allows it, or have the operator add a supplier.`,
     { status: 403, param: 'region', details: { regions } },
   )
 }
 
-function wrongEndpoint(): GatewayError {
+function wrongEndpoint({ path }: Admitted): GatewayError {
   return new GatewayError(
     'capability_unsupported',
-    'This model cannot be used on this endpoint. GET /v1/models lists the models there are.',
+    `No supplier of this model speaks the language of ${path}. Ask for it at another endpoint, or for another model; GET /v1/models lists them.`,
     { param: 'model' },
   )
 }

@@ -11,6 +11,12 @@ export interface KeySetOptions {
   readonly fold?: boolean
 }
 
+/**
+ * For whatever is decided by: some suppliers fold case when they match names, so another case of a listed name would
+ * let a caller show us one value and the supplier another.
+ */
+export const STRICT: KeySetOptions = { once: true, fold: true }
+
 const TABLE_SIZE = 256
 const NAME_MAX = 64
 const NAMES_MAX = 62

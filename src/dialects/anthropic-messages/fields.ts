@@ -1,5 +1,6 @@
 // The fields of a messages request that the gateway reads or changes. Every other field passes unread.
-import { KeySet } from '../../wire/key-set.ts'
+import { KeySet, STRICT } from '../../wire/key-set.ts'
+import { REFUSED_FIELDS } from '../refused.ts'
 import { UNBOUNDED_FIELDS as COMMON_FIELDS } from '../unbounded.ts'
 
 /** Each sets a supplier to work that no number of tokens bounds; the first are of this language (the maker's client, 2026-11). */
@@ -40,13 +41,7 @@ export const REQUEST_FIELDS = [
   'top_p',
   'thread',
   'inference_geo',
-  'api_key',
-  'base_url',
-  'api_base',
-  'custom_host',
-  'models',
-  'route',
-  'fallbacks',
+  ...REFUSED_FIELDS,
   ...COST_FIELDS,
 ] as const
 
@@ -55,10 +50,6 @@ export type RequestField = (typeof REQUEST_FIELDS)[number]
 export function fieldKey(field: RequestField): number {
   return REQUEST_FIELDS.indexOf(field)
 }
-
-// Suppliers fold case when they match names in some languages, so another case of a listed name would
-// let a caller show us one value and the supplier another.
-const STRICT = { once: true, fold: true }
 
 export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
 export const THINKING_KEYS = new KeySet(['budget_tokens'], STRICT)

@@ -12,9 +12,8 @@ import {
   readRegion,
   readRequest,
   readTier,
-  refuseRouting,
-  refuseSecret,
 } from '../request.ts'
+import { isRefused, refuseField, type RefusedField } from '../refused.ts'
 import { readExtra, readUnbounded } from '../unbounded.ts'
 import { readBlocks } from './blocks.ts'
 import { LEAST_BUDGET } from './budget.ts'
@@ -36,7 +35,7 @@ const LIMIT = { from: 0, to: Number.MAX_SAFE_INTEGER, whole: true }
 
 type Reader = (draft: Draft) => void
 
-const READERS: Readonly<Record<Exclude<RequestField, UnboundedField>, Reader>> = {
+const READERS: Readonly<Record<Exclude<RequestField, UnboundedField | RefusedField>, Reader>> = {
   model: readModel,
   messages: readMessages,
   max_tokens: (draft) => (draft.load.maxTokens = readNumber(draft, 'max_tokens', LIMIT)),
@@ -51,22 +50,16 @@ const READERS: Readonly<Record<Exclude<RequestField, UnboundedField>, Reader>> =
   top_p: (draft) => void readNumber(draft, 'top_p', { from: 0, to: 1 }),
   thread: refuseThread,
   inference_geo: refusePlace,
-  api_key: (draft) => refuseSecret(draft, 'api_key'),
-  base_url: (draft) => refuseSecret(draft, 'base_url'),
-  api_base: (draft) => refuseSecret(draft, 'api_base'),
-  custom_host: (draft) => refuseSecret(draft, 'custom_host'),
-  models: (draft) => refuseRouting(draft, 'models'),
-  route: (draft) => refuseRouting(draft, 'route'),
-  fallbacks: (draft) => refuseRouting(draft, 'fallbacks'),
   cache_control: ({ cursor }) => cursor.skip(),
   context_management: readContextEdits,
   speed: readSpeed,
   service_tier: (draft) => readTier(draft, TIERS),
   extra_body: readExtra,
 }
-const READERS_BY_KEY = REQUEST_FIELDS.map((field): Reader =>
-  isUnbounded(field) ? (draft) => readUnbounded(draft, field) : READERS[field],
-)
+const READERS_BY_KEY = REQUEST_FIELDS.map((field): Reader => {
+  if (isRefused(field)) return (draft) => refuseField(draft, field)
+  return isUnbounded(field) ? (draft) => readUnbounded(draft, field) : READERS[field]
+})
 
 function isUnbounded(field: RequestField): field is UnboundedField {
   return UNBOUNDED_FIELDS.some((each) => each === field)

@@ -1,5 +1,6 @@
 // The fields of a chat request that the gateway reads or changes. Every other field passes unread.
-import { KeySet } from '../../wire/key-set.ts'
+import { KeySet, STRICT } from '../../wire/key-set.ts'
+import { REFUSED_FIELDS } from '../refused.ts'
 import { UNBOUNDED_FIELDS } from '../unbounded.ts'
 
 /** Read for what they can cost, and for nothing else. */
@@ -27,13 +28,7 @@ export const REQUEST_FIELDS = [
   'metadata',
   'tools',
   'response_format',
-  'api_key',
-  'base_url',
-  'api_base',
-  'custom_host',
-  'models',
-  'route',
-  'fallbacks',
+  ...REFUSED_FIELDS,
   'service_tier',
   ...COST_FIELDS,
 ] as const
@@ -43,10 +38,6 @@ export type RequestField = (typeof REQUEST_FIELDS)[number]
 export function fieldKey(field: RequestField): number {
   return REQUEST_FIELDS.indexOf(field)
 }
-
-// Suppliers fold case when they match names in some languages, so another case of a listed name would
-// let a caller show us one value and the supplier another.
-const STRICT = { once: true, fold: true }
 
 export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
 export const STREAM_OPTION_KEYS = new KeySet(['include_usage'], STRICT)

@@ -11,10 +11,9 @@ import {
   readRegion,
   readRequest,
   readTier,
-  refuseRouting,
-  refuseSecret,
   WORD_BYTES_MAX,
 } from '../request.ts'
+import { isRefused, refuseField, type RefusedField } from '../refused.ts'
 import { readExtra, readUnbounded, UNBOUNDED_FIELDS } from '../unbounded.ts'
 import { readModalities, readPrediction, readPrevious, readTools, readVoice } from './cost.ts'
 import {
@@ -33,7 +32,7 @@ const FORMATS = ['text', 'json_object', 'json_schema', 'grammar', 'structural_ta
 type UnboundedField = (typeof UNBOUNDED_FIELDS)[number]
 type Reader = (draft: Draft) => void
 
-const READERS: Readonly<Record<Exclude<RequestField, UnboundedField>, Reader>> = {
+const READERS: Readonly<Record<Exclude<RequestField, UnboundedField | RefusedField>, Reader>> = {
   model: readModel,
   messages: readMessages,
   stream: (draft) => (draft.stream = readBoolean(draft, 'stream')),
@@ -48,13 +47,6 @@ const READERS: Readonly<Record<Exclude<RequestField, UnboundedField>, Reader>> =
   metadata: readMetadata,
   tools: readTools,
   response_format: readFormat,
-  api_key: (draft) => refuseSecret(draft, 'api_key'),
-  base_url: (draft) => refuseSecret(draft, 'base_url'),
-  api_base: (draft) => refuseSecret(draft, 'api_base'),
-  custom_host: (draft) => refuseSecret(draft, 'custom_host'),
-  models: (draft) => refuseRouting(draft, 'models'),
-  route: (draft) => refuseRouting(draft, 'route'),
-  fallbacks: (draft) => refuseRouting(draft, 'fallbacks'),
   service_tier: (draft) => readTier(draft, TIERS),
   prediction: readPrediction,
   modalities: readModalities,
@@ -62,9 +54,10 @@ const READERS: Readonly<Record<Exclude<RequestField, UnboundedField>, Reader>> =
   previous_response_id: readPrevious,
   extra_body: readExtra,
 }
-const READERS_BY_KEY = REQUEST_FIELDS.map((field): Reader =>
-  isUnbounded(field) ? (draft) => readUnbounded(draft, field) : READERS[field],
-)
+const READERS_BY_KEY = REQUEST_FIELDS.map((field): Reader => {
+  if (isRefused(field)) return (draft) => refuseField(draft, field)
+  return isUnbounded(field) ? (draft) => readUnbounded(draft, field) : READERS[field]
+})
 
 function isUnbounded(field: RequestField): field is UnboundedField {
   return UNBOUNDED_FIELDS.some((each) => each === field)
