@@ -95,7 +95,8 @@ function measure({ policy = 'priority', ask, prepare, credentials = 1 }: Case): 
     const route = routes.find(`model-${id}`)!
     return {
       route,
-      dialect: openaiChat.id,
+      dialect: openaiChat,
+      converts: true,
       regions: undefined,
       allowedModels: undefined,
       load: { ...NO_LOAD, bytes: 1000, messages: 2 },

@@ -19,6 +19,7 @@ import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import { renderProblem, routesOf } from './endpoints/index.ts'
 import { listen, type Listener } from './http/server.ts'
 import { Archive } from './ledger/months/archive.ts'
+import { Calibration } from './ledger/cost/calibration.ts'
 import { createCounter } from './ledger/cost/counter.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { Months } from './ledger/months/month.ts'
@@ -59,6 +60,9 @@ export interface AppOptions {
 const DRAINS_MAX = 128
 /** Questions what a call would meet: each may be as long as a call. */
 const QUESTIONS_MAX = 8
+/** Requests that are being counted for whoever asks: of all keys, and of one. */
+const COUNTS_MAX = 256
+const COUNTS_KEY_MAX = 64
 
 /** The exit status of a process whose books are wrong: an internal error, by the list of sysexits.h. */
 const FAULT_STATUS = 70
@@ -186,7 +190,8 @@ function createPlant(
   store: Store,
   clock: Clock,
 ): Plant {
-  const { routes, limits, modelsShape, policy, snapshotId, sessionPolicy } = snapshot
+  const { routes, auto, limits, modelsShape, policy } = snapshot
+  const { snapshotId, sessionPolicy, refusesLosses } = snapshot
   const heard = log ?? createQuietLog(clock)
   const ledger = new Ledger({ store, clock, policy, log: heard, halt: halt ?? stopProcess(heard) })
   const directory = new Directory()
@@ -194,8 +199,10 @@ function createPlant(
     clock,
     store,
     routes,
+    auto,
     limits,
     modelsShape,
+    refusesLosses,
     policy,
     snapshotId,
     sessions: new Sessions(sessionPolicy),
@@ -206,6 +213,8 @@ function createPlant(
     ledger,
     claims: createClaims(settings, snapshot, { store, ledger, clock, log: heard }),
     counter: createCounter({ clock }),
+    calibration: new Calibration(),
+    counts: new Places(COUNTS_MAX, COUNTS_KEY_MAX),
     drains: new Places(DRAINS_MAX),
     questions: new Places(QUESTIONS_MAX),
     log: heard,

@@ -74,6 +74,8 @@ function findSettings(
 ): readonly string[] {
   const sections = [
     'routing',
+    'conversion',
+    'auto',
     'models',
     'aliases',
     'regions',

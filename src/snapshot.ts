@@ -15,6 +15,7 @@ import { connect } from './suppliers/connect.ts'
 import { discoverSuppliers } from './suppliers/discovered.ts'
 import { kinds } from './suppliers/index.ts'
 import { withTimeouts } from './suppliers/models.ts'
+import { Auto } from './routing/auto.ts'
 import { findNameFaults, type Serving } from './routing/check.ts'
 import type { Lanes } from './routing/lane.ts'
 import { buildRoutes, type Uses } from './routing/routes.ts'
@@ -25,7 +26,7 @@ import type { Upstream } from './upstream/client.ts'
 
 export interface Snapshot extends Pick<
   Plant,
-  'routes' | 'limits' | 'modelsShape' | 'policy' | 'snapshotId'
+  'routes' | 'auto' | 'limits' | 'modelsShape' | 'policy' | 'snapshotId' | 'refusesLosses'
 > {
   readonly config: Config
   readonly claimPolicy: ClaimPolicy
@@ -75,26 +76,29 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     for (const { signature } of supplier.services)
       upstreamOf(supplier, signature ?? supplier.signature)
   earlier = undefined
+  const routes = buildRoutes({
+    suppliers,
+    upstreamOf,
+    timeouts: limits,
+    uses: parts.uses,
+    lanes: parts.lanes,
+    regions: new RegionTree(config.regions),
+    policy: config.routing.policy,
+    wishes: config.models,
+    aliases: config.aliases,
+  })
   return {
     config,
     suppliers,
     isDemoAlone: found.length === 0,
     upstreams,
     limits,
-    routes: buildRoutes({
-      suppliers,
-      upstreamOf,
-      timeouts: limits,
-      uses: parts.uses,
-      lanes: parts.lanes,
-      regions: new RegionTree(config.regions),
-      policy: config.routing.policy,
-      wishes: config.models,
-      aliases: config.aliases,
-    }),
+    routes,
+    auto: new Auto(routes, config.auto),
     snapshotId: idOf(config, suppliers),
     sessionPolicy: sessionPolicyOf(config),
     modelsShape: config.models_shape,
+    refusesLosses: config.conversion.losses === 'refuse',
     policy: policyOf(config),
     claimPolicy: claimPolicyOf(config),
   }
@@ -157,8 +161,8 @@ function limitsOf({ limits, defaults: { timeouts } }: Config): Limits {
 
 /** The same for whatever decides alike who is asked, at which prices and in which order. */
 function idOf(config: Config, suppliers: readonly Supplier[]): string {
-  const { routing, aliases, regions, models, limits } = config
-  const said = JSON.stringify([routing, aliases, regions, models, limits.attempts])
+  const { routing, aliases, regions, models, limits, auto } = config
+  const said = JSON.stringify([routing, aliases, regions, models, limits.attempts, auto])
   const all = said + suppliers.map(describeSupplier).join('')
   return Bun.SHA256.hash(all, 'hex').slice(0, SNAPSHOT_ID_LENGTH)
 }

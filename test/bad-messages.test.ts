@@ -115,7 +115,7 @@ const REFUSED: readonly (readonly [string, Sent, number, string, string?])[] = [
   ['an empty model', but({ model: '' }), 400, 'missing_model', 'model'],
   ['two models in one', but({ model: ['a', 'b'] }), 400, 'validation_error', 'model'],
   ['a path for a model', but({ model: '../../x' }), 404, 'model_not_found', 'model'],
-  ['a model that nobody has', but({ model: 'auto' }), 404, 'model_not_found', 'model'],
+  ['a model that nobody has', but({ model: 'nobody' }), 404, 'model_not_found', 'model'],
   ['no limit', but({ max_tokens: undefined }), 400, 'missing_fields', 'max_tokens'],
   ['half a token', but({ max_tokens: 1.5 }), 400, 'validation_error', 'max_tokens'],
   ['a limit in quotes', but({ max_tokens: '5' }), 400, 'validation_error', 'max_tokens'],

@@ -7,6 +7,7 @@ import { describeField, type Field } from '../src/config/outline.ts'
 import { ConfigSchema } from '../src/config/schema.ts'
 import { PROBLEMS } from '../src/core/problems/index.ts'
 import { configReference } from '../tools/config-reference.ts'
+import { conversionReference } from '../tools/conversion-reference.ts'
 import { errorReference } from '../tools/error-reference.ts'
 
 describe('the error reference', () => {
@@ -21,6 +22,13 @@ describe('the error reference', () => {
       (code) => lines.filter((line) => line.startsWith(`| \`${code}\` |`)).length !== 1,
     )
     expect(missing).toEqual([])
+  })
+})
+
+describe('the conversion reference', () => {
+  it('matches what the codecs say of themselves; `npm run docs` writes it anew', async () => {
+    const page = Bun.file(join(import.meta.dir, '..', 'docs/reference/conversion.md'))
+    expect((await page.text()).replaceAll('\r\n', '\n') === conversionReference()).toBe(true)
   })
 })
 

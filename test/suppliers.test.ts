@@ -382,7 +382,7 @@ ${more}`
     const response = await gateway.chat({ ...ASKED, model: 'rack/m' })
     expect(response.status).toBe(400)
     expect(await envelope(response)).toMatchObject({
-      code: '400',
+      code: 'context_length_exceeded',
       type: 'BadRequestError',
       human_message: "This model's maximum context length is 4096 tokens.",
     })
@@ -466,7 +466,6 @@ describe('the others', () => {
   const asked = { ...ASKED, model: 'own' }
 
   it.each([
-    ['anthropic', 'POST /v1/chat/completions HTTP/1.1'],
     ['cohere', 'POST /compatibility/v1/chat/completions HTTP/1.1'],
     ['mistral', 'POST /v1/chat/completions HTTP/1.1'],
     ['groq', 'POST /openai/v1/chat/completions HTTP/1.1'],
@@ -483,18 +482,6 @@ describe('the others', () => {
   })
 
   it.each([
-    [
-      'anthropic',
-      {
-        error: {
-          code: 'invalid_request_error',
-          message: 'n: must be 1',
-          param: null,
-          type: 'invalid_request_error',
-        },
-      },
-      { code: 'invalid_request_error', human_message: 'n: must be 1' },
-    ],
     [
       'cohere',
       { id: '9f3c', message: 'invalid request: unknown field: parameter x is not valid' },

@@ -2,10 +2,12 @@
 // pure function elsewhere; this file only knows where it goes.
 import { join } from 'node:path'
 import { configReference } from './config-reference.ts'
+import { conversionReference } from './conversion-reference.ts'
 import { errorReference } from './error-reference.ts'
 
 const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/configuration.md': configReference,
+  'docs/reference/conversion.md': conversionReference,
   'docs/reference/errors.md': errorReference,
 }
 

@@ -10,7 +10,13 @@ import { openaiModels } from './data/openai.ts'
 import { openWeightModels } from './data/open-weight.ts'
 import { retrievalModels } from './data/retrieval.ts'
 import { xaiModels } from './data/xai.ts'
-import type { CatalogueModel, CatalogueRoute, ModelRow, RouteRow } from './model.ts'
+import {
+  thinkingOf,
+  type CatalogueModel,
+  type CatalogueRoute,
+  type ModelRow,
+  type RouteRow,
+} from './model.ts'
 import { parsePrice, raisePrices } from './price.ts'
 
 export const catalogue: readonly CatalogueModel[] = assembleCatalogue([
@@ -49,6 +55,10 @@ function toModel(row: ModelRow): CatalogueModel {
     imageTokens: row.imageTokens,
     tokenizer: row.tokenizer,
     capabilities: row.capabilities,
+    thinking: row.kind === 'chat' ? thinkingOf(row.capabilities, row.thinking) : undefined,
+    sampling: row.sampling,
+    leastThinking: row.leastThinking,
+    refusedEfforts: row.refusedEfforts,
     prices,
     priced: row.priced,
     suppliers: new Map(
@@ -62,6 +72,7 @@ function toModel(row: ModelRow): CatalogueModel {
 
 function toRoute(row: ModelRow, inherited: PriceList, route: RouteRow): CatalogueRoute {
   const prices = route.price === undefined ? inherited : parsePrice(route.price, row.kind)
+  const besideTools = route.besideTools ?? row.besideTools ?? 'free'
   return {
     as: route.as,
     prices,
@@ -72,5 +83,6 @@ function toRoute(row: ModelRow, inherited: PriceList, route: RouteRow): Catalogu
         raisePrices(prices, percent),
       ]),
     ),
+    ...(besideTools !== 'free' && { besideTools }),
   }
 }

@@ -71,6 +71,33 @@ describe('the models of the configuration', () => {
     expect(capabilities).toEqual(['images'])
   })
 
+  it('say by capabilities whether a model thinks, and leave the way in which it is told to', () => {
+    const counting = { ...ROW, id: 'counting', thinking: 'budget' } as const
+    const models = assembleCatalogue([ROW, { ...counting, capabilities: ['reasoning'] }])
+    const thinkingOf = (id: string, config: object): unknown =>
+      find(overrideCatalogue(models, section({ [id]: config })), id).thinking
+    expect(thinkingOf('known', {})).toBe('none')
+    expect(thinkingOf('known', { capabilities: ['reasoning'] })).toBe('effort')
+    expect(thinkingOf('counting', { capabilities: ['reasoning', 'images'] })).toBe('budget')
+    expect(thinkingOf('counting', { capabilities: ['images'] })).toBe('none')
+    // Nobody has said anything of it, so nothing that it might refuse is sent.
+    expect(thinkingOf('my-model', { price: 'free' })).toBeUndefined()
+    expect(thinkingOf('my-model', { price: 'free', capabilities: ['reasoning'] })).toBe('effort')
+  })
+
+  it('leave what a model refuses', () => {
+    const models = assembleCatalogue([
+      { ...ROW, sampling: 'fixed', leastThinking: 'always', refusedEfforts: ['max'] },
+    ])
+    const changed = overrideCatalogue(models, section({ [ROW.id]: { capabilities: ['tools'] } }))
+    expect(find(changed, ROW.id)).toMatchObject({
+      sampling: 'fixed',
+      leastThinking: 'always',
+      refusedEfforts: ['max'],
+    })
+    expect(find(override({ own: { price: 'free' } }), 'own').sampling).toBeUndefined()
+  })
+
   it('price a model everywhere, at every supplier and in every region', () => {
     const prices = parsePrice({ input: '0.5', output: '0.7', cachedInput: '0.1' })
     const price = { input: 0.5, output: '0.7', cached_input: 0.1 }
@@ -153,6 +180,10 @@ describe('the models of the configuration', () => {
       imageTokens: 7,
       tokenizer: undefined,
       capabilities: [],
+      thinking: undefined,
+      sampling: undefined,
+      leastThinking: undefined,
+      refusedEfforts: undefined,
       prices: parsePrice({ minute: '0.006' }, 'transcription'),
       priced: { source: 'configuration', date: '' },
       suppliers: new Map(),

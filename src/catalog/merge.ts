@@ -4,14 +4,16 @@
 import { ConfigFault, type ConfigPath } from '../config/fault.ts'
 import type { Config, ModelConfig, PriceConfig } from '../config/schema.ts'
 import type { PriceList } from '../core/usage.ts'
-import type {
-  Capability,
-  CatalogueModel,
-  CatalogueRoute,
-  ModelKind,
-  PriceRow,
-  PriceText,
-  Provenance,
+import {
+  thinkingOf,
+  type Capability,
+  type CatalogueModel,
+  type CatalogueRoute,
+  type ModelKind,
+  type PriceRow,
+  type PriceText,
+  type Provenance,
+  type Thinking,
 } from './model.ts'
 import { FREE, parsePrice, PriceError } from './price.ts'
 
@@ -75,6 +77,10 @@ function createModel(id: string, config: ModelConfig): CatalogueModel {
     kind,
     ...limitsOf(id, config, undefined),
     capabilities: config.capabilities ?? (kind === 'chat' ? ANYTHING : []),
+    thinking: readThinking(config, kind, undefined),
+    sampling: undefined,
+    leastThinking: undefined,
+    refusedEfforts: undefined,
     prices: pricesOf(id, config, kind),
     priced: CONFIGURED,
     suppliers: new Map(),
@@ -96,10 +102,40 @@ function changeModel(known: CatalogueModel, config: ModelConfig): CatalogueModel
     kind,
     ...limitsOf(id, config, known),
     capabilities: config.capabilities ?? known.capabilities,
+    thinking: readThinking(config, kind, known.thinking),
+    sampling: known.sampling,
+    leastThinking: known.leastThinking,
+    refusedEfforts: known.refusedEfforts,
     prices: prices ?? known.prices,
     priced: prices === undefined ? known.priced : CONFIGURED,
-    suppliers: prices === undefined ? known.suppliers : priceRoutes(known.suppliers, prices),
+    suppliers: routesOf(known, config, prices),
   }
+}
+
+/** Who lists tools among what a model can do knows better than the catalogue, which says that nobody takes them. */
+function routesOf(
+  { suppliers }: CatalogueModel,
+  { capabilities = [] }: ModelConfig,
+  prices: PriceList | undefined,
+): CatalogueModel['suppliers'] {
+  const routes = prices === undefined ? suppliers : priceRoutes(suppliers, prices)
+  if (!capabilities.includes('tools')) return routes
+  return new Map([...routes].map(([supplier, route]) => [supplier, takingTools(route)]))
+}
+
+function takingTools(route: CatalogueRoute): CatalogueRoute {
+  const { besideTools, ...free } = route
+  return besideTools === 'refused' ? free : route
+}
+
+/** Of a model of which nobody says what it can do nothing is known: it might refuse to be told. */
+function readThinking(
+  { capabilities }: ModelConfig,
+  kind: ModelKind,
+  known: Thinking | undefined,
+): Thinking | undefined {
+  if (kind !== 'chat') return undefined
+  return capabilities === undefined ? known : thinkingOf(capabilities, known)
 }
 
 function pricesOf(id: string, config: ModelConfig, kind: ModelKind): PriceList | undefined {
@@ -112,7 +148,7 @@ function priceRoutes(
   prices: PriceList,
 ): CatalogueModel['suppliers'] {
   const price = (route: CatalogueRoute): CatalogueRoute => ({
-    as: route.as,
+    ...route,
     prices,
     priced: CONFIGURED,
     regional: new Map(),

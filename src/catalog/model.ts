@@ -1,11 +1,24 @@
 // The contract of the catalogue: what a model is called, how much it holds, what it can do and what it
 // costs where. Rows keep prices as the published text; the assembly turns them into exact integers once.
+import type { Effort } from '../core/chat.ts'
 import type { TokenizerName } from '../core/load.ts'
 import type { PriceList } from '../core/usage.ts'
 
 export type ModelKind = 'chat' | 'embedding' | 'rerank' | 'transcription' | 'speech'
 
 export type Capability = 'tools' | 'images' | 'audio' | 'json' | 'reasoning'
+
+/** How a model that can reason is told how much: by a word, or by a number of tokens. `none`: it does not. */
+export type Thinking = 'effort' | 'budget' | 'none'
+
+/**
+ * What a model that does not reason beside tools is to be told of reasoning there, in a chat: nothing, or that it is off.
+ * `refused`: it takes no tools at all.
+ */
+export type BesideTools = 'unsaid' | 'off' | 'refused'
+
+/** The least that a model thinks, where it cannot be told not to: as it sees fit, or between its calls of tools. */
+export type LeastThinking = 'always' | 'between_calls'
 
 /**
  * Dollars as the page shows them: a million tokens (`'0.15'`) where nothing else is said. A rate that is
@@ -54,6 +67,8 @@ export interface RouteRow {
   readonly priced?: Provenance
   /** Whole percent that a region costs on top: `{ EU: 10 }`. */
   readonly uplift?: Readonly<Record<string, number>>
+  /** Where it is not as the row says: `free` takes tools and reasons beside them. */
+  readonly besideTools?: BesideTools | 'free'
 }
 
 /** One line of a data file. */
@@ -74,6 +89,16 @@ export interface ModelRow {
   readonly tokenizer?: TokenizerName
   /** Of a chat model; what the others can do is their kind. */
   readonly capabilities: readonly Capability[]
+  /** It reasons and knows no word for how much, only a number of tokens. */
+  readonly thinking?: 'budget'
+  /** It refuses to be told how to choose its words: temperature, top_p, top_k and penalties but for their defaults. */
+  readonly sampling?: 'fixed'
+  /** It cannot be told not to think, and refuses to be made to call a tool. */
+  readonly leastThinking?: LeastThinking
+  /** Words for how much to think that it does not know. */
+  readonly refusedEfforts?: readonly Effort[]
+  /** In chats it does not reason beside tools, at suppliers that say nothing else. */
+  readonly besideTools?: BesideTools
   readonly price: PriceRow
   readonly priced: Provenance
   /** Supplier kinds to the supplier's own name, or to more where more differs. */
@@ -86,6 +111,8 @@ export interface CatalogueRoute {
   readonly priced: Provenance
   /** Prices in regions that cost more. */
   readonly regional: ReadonlyMap<string, PriceList>
+  /** Absent: it takes tools and reasons beside them. */
+  readonly besideTools?: BesideTools
 }
 
 export interface CatalogueModel {
@@ -98,9 +125,26 @@ export interface CatalogueModel {
   readonly imageTokens: number | undefined
   readonly tokenizer: TokenizerName | undefined
   readonly capabilities: readonly Capability[]
+  /** Undefined where nobody has said what it can do. */
+  readonly thinking: Thinking | undefined
+  /** `fixed`: it refuses to be told how to choose its words. */
+  readonly sampling: 'fixed' | undefined
+  /** Undefined: it can be told not to think, and made to call a tool. */
+  readonly leastThinking: LeastThinking | undefined
+  /** Words for how much to think that it does not know. */
+  readonly refusedEfforts: readonly Effort[] | undefined
   /** The row's own prices; a route may have others. Undefined: only a supplier's own entry states one. */
   readonly prices: PriceList | undefined
   readonly priced: Provenance
   /** Keyed by the kind of supplier. */
   readonly suppliers: ReadonlyMap<string, CatalogueRoute>
+}
+
+/** What is said of reasoning by what a chat model can do; `habit` is what is known of its ways. */
+export function thinkingOf(
+  capabilities: readonly Capability[],
+  habit: Thinking | undefined,
+): Thinking {
+  if (!capabilities.includes('reasoning')) return 'none'
+  return habit === 'budget' ? 'budget' : 'effort'
 }

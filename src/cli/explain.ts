@@ -33,7 +33,10 @@ export async function explainCall(words: Words, desk: Desk): Promise<void> {
   screen.sheet(sheetOf(told))
 }
 
-const NAMED: readonly (readonly [flag: 'key-id' | 'project' | 'session', field: string])[] = [
+type Named = 'endpoint' | 'key-id' | 'project' | 'session'
+
+const NAMED: readonly (readonly [flag: Named, field: string])[] = [
+  ['endpoint', 'endpoint'],
   ['key-id', 'key_id'],
   ['project', 'project_id'],
   ['session', 'session_id'],
@@ -47,6 +50,9 @@ function readQuestion(words: Words): JsonRecord {
   return { ...Object.fromEntries(named), request: readRequest(words) }
 }
 
+/** Understood at every endpoint; one of them demands a limit. */
+const HELLO: JsonRecord = { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1024 }
+
 /** What the flags say outranks what the file says. */
 function readRequest(words: Words): JsonRecord {
   const file = words.text('file')
@@ -56,7 +62,7 @@ function readRequest(words: Words): JsonRecord {
   if (file === undefined && model === undefined)
     throw wrongUsage('Give --model, or --file with the body of the call.')
   return {
-    ...(file === undefined ? { messages: [{ role: 'user', content: 'Hello' }] } : readBody(file)),
+    ...(file === undefined ? HELLO : readBody(file)),
     ...(model !== undefined && { model }),
     ...(region !== undefined && { region }),
     ...(tokens !== undefined && { max_tokens: readTokens(tokens) }),
@@ -100,6 +106,9 @@ function stateStyle(cell: string): Style | undefined {
 /** That it is asked first. */
 const CHANCE: Column = { title: 'CHANCE', align: 'right' }
 
+/** On the way into another language. */
+const LOST: Column = { title: 'LOST', isElastic: true, rank: 5 }
+
 const COLUMNS: readonly Column[] = [
   { title: 'PLACE', align: 'right' },
   { title: 'CANDIDATE' },
@@ -108,16 +117,20 @@ const COLUMNS: readonly Column[] = [
   { title: 'REGION', rank: 3 },
   { title: 'STATE', style: stateStyle },
   { title: 'AT MOST USD', align: 'right', rank: 4 },
+  LOST,
   { title: 'WHY', isElastic: true, rank: 1 },
 ]
 
-/** Where nothing is left to chance, there is none to show. */
+/** Where nothing is left to chance, and where nothing gets lost, there is none of it to show. */
 function showCandidates(candidates: readonly JsonRecord[], screen: Screen): void {
-  const isDrawn = candidates.some(({ chance }) => typeof chance === 'number')
-  const at = COLUMNS.indexOf(CHANCE)
-  const columns = isDrawn ? COLUMNS : COLUMNS.toSpliced(at, 1)
-  const rows = candidates.map(toRow)
-  screen.table(columns, isDrawn ? rows : rows.map((row) => row.toSpliced(at, 1)))
+  const absent = new Set<Column>()
+  if (!candidates.some(({ chance }) => typeof chance === 'number')) absent.add(CHANCE)
+  if (candidates.every(({ losses }) => toList(losses).length === 0)) absent.add(LOST)
+  const isShown = (_: unknown, at: number): boolean => !absent.has(COLUMNS[at]!)
+  screen.table(
+    COLUMNS.filter(isShown),
+    candidates.map((candidate) => toRow(candidate).filter(isShown)),
+  )
 }
 
 /** `95 %`, `33.3 %`. */
@@ -134,6 +147,7 @@ function toRow(candidate: JsonRecord): readonly string[] {
     toText(candidate['region']),
     toText(candidate['state']),
     money(candidate['worst_case_usd']),
+    toList(candidate['losses']).map(toText).join(' '),
     toText(candidate['why']),
   ]
 }
@@ -152,10 +166,16 @@ function sheetOf(told: JsonRecord): readonly Line[] {
   return lines.filter(([, value]) => value !== '')
 }
 
+/** The name by which a caller leaves the choice of a model to the gateway. */
+const AUTO = 'auto'
+
 function modelOf({ asked, resolved, is_alias: isAlias, policy }: JsonRecord): string {
-  const means =
-    isAlias === true ? `${toText(asked)}, which means ${toText(resolved)}` : toText(asked)
-  return policy === null ? means : `${means}, by ${toText(policy)}`
+  const name = toText(asked)
+  const means = isAlias === true ? `${name}, which means ${toText(resolved)}` : name
+  const by = policy === null ? '' : `by ${toText(policy)}`
+  if (isAlias !== true && asked === AUTO && typeof resolved === 'string' && resolved !== AUTO)
+    return `${name}, which chooses ${resolved}${by === '' ? '' : `; its suppliers ${by}`}`
+  return by === '' ? means : `${means}, ${by}`
 }
 
 const REGIONS: Readonly<Record<string, string>> = {

@@ -36,6 +36,7 @@ export const FLAGS = {
   data: { value: 'FOLDER', text: 'the data folder (GATEWAY_DATA)' },
   delegate: { value: 'ID', text: 'the user who pays after the organisation' },
   email: { value: 'ADDRESS', text: 'one user of an account for each address' },
+  endpoint: { value: 'PATH', text: 'a call at this endpoint, such as /v1/messages' },
   estimate: { value: 'USD', text: 'the most that the call may cost' },
   expires: { value: 'TIME', text: 'when it ends, in UTC: 2027-01-01 or an ISO time' },
   file: { value: 'FILE', text: 'the body of the call, as JSON' },

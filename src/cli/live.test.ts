@@ -139,6 +139,25 @@ describe('an explanation', () => {
     expect(out).toMatch(/^Session +new, inferred from its body$/m)
   })
 
+  it.each([
+    [
+      'what was chosen',
+      { asked: 'auto', resolved: 'small' },
+      'auto, which chooses small; its suppliers by weight',
+    ],
+    ['that nothing was', { asked: 'auto', resolved: null, policy: null }, 'auto'],
+    [
+      'a name for another model',
+      { asked: 'auto', resolved: 'm', is_alias: true },
+      'auto, which means m, by weight',
+    ],
+    ['a model of that name', { asked: 'auto', resolved: 'auto' }, 'auto, by weight'],
+    ['one supplier of a model', { asked: 'one/m', resolved: 'm' }, 'one/m, by weight'],
+  ])('tells of the model %s', async (_, model, told) => {
+    const out = await print({ ...explanation, model: { ...explanation.model, ...model } })
+    expect(out.match(/^Model +(.*)$/m)?.[1]).toBe(told)
+  })
+
   it('has no chances where nothing is drawn', async () => {
     const out = await print({ ...explanation, candidates: [{ ...candidate, chance: null }] })
     expect(out).not.toContain('CHANCE')

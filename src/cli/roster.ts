@@ -143,7 +143,17 @@ const explain: Command = {
   details: [
     'Who would be asked, in order, and why nobody else; what would be held and who would pay; or why it would be refused. Nobody is called, and nothing is counted or changed. Without --key-id for a call of your own key.',
   ],
-  flags: ['model', 'key-id', 'project', 'region', 'session', 'stream', 'tokens', 'file'],
+  flags: [
+    'model',
+    'endpoint',
+    'key-id',
+    'project',
+    'region',
+    'session',
+    'stream',
+    'tokens',
+    'file',
+  ],
   says: {
     model: { text: 'the model that it asks for' },
     'key-id': { text: 'a call of this key or token' },
@@ -154,6 +164,7 @@ const explain: Command = {
   examples: [
     ['gateway explain --model demo/chat', 'a call of your own'],
     ['gateway explain --model demo/chat --key-id key_5cVh… --region EU', 'why a key is refused'],
+    ['gateway explain --model demo/chat --endpoint /v1/messages', 'what a conversion would lose'],
     ['gateway explain --file request.json --json', 'all of it, for a call as it is'],
   ],
   load: async () => (await import('./explain.ts')).explainCall,

@@ -12,7 +12,7 @@ const DECIMAL = /^\d{1,6}(?:\.\d{1,6})?$/
 export const DOLLARS_MAX = 1500
 
 /** Dollars, as text so that no digit is lost on the way to exact integers. */
-const Dollars = z
+export const Dollars = z
   .union([z.number(), z.string()])
   .transform(printDecimal)
   .refine((text) => DECIMAL.test(text), { abort: true })

@@ -31,3 +31,15 @@ export const Routing = z
       .describe('Take calls that name no session together by how their conversation begins.'),
   })
   .meta({ hint: 'choices by name, such as policy: cheapest' })
+
+/** What is done where a request has to be put into another language. */
+export const Conversion = z
+  .strictObject({
+    losses: z
+      .enum(['tell', 'refuse'])
+      .default('tell')
+      .describe(
+        'What becomes of a request that another language cannot say in full: it is sent and the answer tells what was lost, or it is refused with 400.',
+      ),
+  })
+  .meta({ hint: 'choices by name, such as losses: refuse' })

@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { ROOT_PREFIX } from '../core/ids.ts'
 import { foldRegion, isNoPlace, NO_PLACE } from '../core/region.ts'
 import { Secret } from '../core/secret.ts'
+import { Auto } from './auto.ts'
 import { Price } from './price.ts'
-import { Policy, Routing, Weight } from './routing.ts'
+import { Quirks } from './quirks.ts'
+import { Conversion, Policy, Routing, Weight } from './routing.ts'
 
 /** What the schema says about a field beside its type. */
 declare module 'zod' {
@@ -92,40 +94,6 @@ const Timeouts = z
     idle: Seconds.optional().describe('A stream: the longest silence after the first content.'),
   })
   .meta({ hint: 'times by name, such as total: 300' })
-
-const FieldName = z.string().min(1).meta({ hint: 'the name of a field of the request' })
-
-const Quirks = z
-  .strictObject({
-    usage: z
-      .enum(['ask', 'always', 'never'])
-      .optional()
-      .describe('How a stream tells its usage: when asked, unasked, or not at all.'),
-    max_tokens_name: z
-      .enum(['max_tokens', 'max_completion_tokens'])
-      .optional()
-      .describe('The one name of the output limit that the supplier understands.'),
-    rename: z
-      .record(FieldName, FieldName)
-      .optional()
-      .describe('Fields of the request that the supplier calls by another name.')
-      .meta({ hint: 'one field a line with its other name, such as user: end_user' }),
-    drop: z
-      .array(FieldName)
-      .optional()
-      .describe('Fields of the request that the supplier refuses and that may be left out.')
-      .meta({ hint: 'a list such as [logit_bias, user]' }),
-    default: z
-      .record(FieldName, z.json())
-      .optional()
-      .describe('Fields that are added where the caller sends none.')
-      .meta({ hint: 'one field a line with its value, such as temperature: 0' }),
-    normalize: z
-      .boolean()
-      .optional()
-      .describe('Fill in what the answers of this supplier lack of the usual shape.'),
-  })
-  .meta({ hint: 'quirks by name, such as usage: always' })
 
 const SupplierModel = z
   .strictObject({
@@ -417,6 +385,10 @@ export const ConfigSchema = z.strictObject({
     )
     .meta({ hint: 'one region a line, followed by a colon and the region that it lies in' }),
   routing: Routing.prefault({}).describe('Who is asked first, and for how long sessions stay.'),
+  auto: Auto.prefault({}).describe('How a model is chosen for calls that ask for `auto`.'),
+  conversion: Conversion.prefault({}).describe(
+    'What is done where a supplier speaks another language than the caller.',
+  ),
   limits: Limits.prefault({}).describe('Sizes, times and numbers that no call may exceed.'),
   ledger: Ledger.prefault({}).describe('What the books do where there is no one right answer.'),
   idempotency: Idempotency.prefault({}).describe('What is kept for requests that are sent again.'),

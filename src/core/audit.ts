@@ -100,6 +100,8 @@ export interface CallDetails {
   /** The part of them that is kept for an hour; absent where there is none. */
   readonly cacheWriteLongTokens?: number
   readonly reasoningTokens?: number
+  /** What could not be said in the language of who answered, by where it stood in the request or in the answer. */
+  readonly losses?: readonly string[]
   /** Another than who answered the session before has answered. */
   readonly session?: 'moved'
   /** For people: how the list came about, where not simply the first of it has answered. */

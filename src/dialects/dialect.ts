@@ -1,18 +1,14 @@
 // The contract of a wire language: it peeks at a request, relays its own kind untouched but for the
 // listed splices, and speaks problems. A dialect has no sides; callers and suppliers use one object.
-import type { Load } from '../core/load.ts'
+import type { Load, Span } from '../core/load.ts'
 import type { GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Member } from '../wire/json-splice.ts'
+import type { Codec } from './codec.ts'
+import type { QuirkFault, Quirks } from './quirk.ts'
 
 /** The longest session identifier that is taken, wherever it comes from. */
 export const SESSION_LENGTH_MAX = 256
-
-/**
- * How a supplier tells its usage on a stream: when it is asked, unasked, or not at all. Who tells it
- * unasked is not asked at all, because some of these refuse the very question.
- */
-export type UsageHabit = 'ask' | 'always' | 'never'
 
 /** What admission needs to know of a request body, read in one pass. */
 export interface Facts {
@@ -32,10 +28,20 @@ export interface Facts {
   readonly usesTools: boolean
   /** The caller wants the usage frame of a stream for itself. */
   readonly asksUsage: boolean
+  /** The model is asked to think before it answers. */
+  readonly asksReasoning: boolean
+  /** What it is told that a model has thought before: worth something only to who has sealed it. */
+  readonly thoughts: readonly Thought[]
   /** What bounds its cost. */
   readonly load: Load
   /** Where things stand in the body, for the splices. */
   readonly layout: BodyLayout
+}
+
+/** An item of a list, or a member of an object, that holds what was thought. */
+export interface Thought extends Span {
+  /** It was sealed by this gateway for a supplier of another language. */
+  readonly isMarked: boolean
 }
 
 /** The members of a JSON request and of the objects inside it that a relay may change. */
@@ -48,27 +54,6 @@ export interface BodyLayout {
   readonly close: number
 }
 
-/** What is odd about a supplier's way to speak a dialect, as data. */
-export interface Quirks {
-  readonly usage: UsageHabit
-  /** The one name of the output limit that the supplier understands. */
-  readonly maxTokensName?: 'max_tokens' | 'max_completion_tokens'
-  /** Fields of the request by the name that the supplier has for them. */
-  readonly rename?: Readonly<Record<string, string>>
-  /** Fields of the request that the supplier refuses. */
-  readonly drop?: readonly string[]
-  /** Fields that are added where the caller sends none, as JSON values. */
-  readonly default?: Readonly<Record<string, unknown>>
-  /** Its answers lack some of the usual shape, which is filled in. */
-  readonly normalize?: boolean
-}
-
-/** What is wrong with a quirk: where it stands among the others, and why it cannot be. */
-export interface QuirkFault {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
-
 /** What changes between the caller's request and the supplier's. */
 export interface Rewrite extends Quirks {
   readonly model: string
@@ -78,6 +63,8 @@ export interface Rewrite extends Quirks {
 export interface Adjustment {
   /** The output limit that is sent in place of the caller's, or where it sent none. */
   readonly maxTokens: number | undefined
+  /** All thoughts are left out, and not only those that this language cannot read: a supplier has refused them. */
+  readonly dropsThoughts?: boolean
 }
 
 /**
@@ -175,6 +162,20 @@ export interface Dialect {
     readonly normalize?: Normalizer
   }
   readonly problem: ProblemCodec
+  /** Absent: nothing is counted in this language. */
+  readonly count?: CountCodec
+  /** Absent: it is relayed or not spoken at all. */
+  readonly codec?: Codec
+}
+
+/** How the tokens of a request are counted that nobody is to answer. */
+export interface CountCodec {
+  /** As that of a request that is to be answered, without what is about the answer alone. */
+  peek(body: Uint8Array): Facts
+  /** What a supplier is sent that counts by itself. */
+  patch(body: Uint8Array, facts: Facts, rewrite: Rewrite): Uint8Array
+  /** The tokens that it told; undefined where it told none. */
+  read(answer: Uint8Array): number | undefined
 }
 
 export interface ProblemCodec {
@@ -186,4 +187,6 @@ export interface ProblemCodec {
   decode(status: number, body: Uint8Array): GatewayError
   /** A refusal which says that the account at the supplier has no money left, and not that it is busy. */
   isSpent(error: GatewayError): boolean
+  /** A refusal of what was thought before, which another supplier has sealed. Absent: nobody is known to do that. */
+  refusesThoughts?(error: GatewayError): boolean
 }

@@ -3,6 +3,7 @@ import { NO_LOAD, type Load, type Span } from '../core/load.ts'
 import { GatewayError, type ProblemCode } from '../core/problem.ts'
 import type { JsonCursor } from '../wire/json-cursor.ts'
 import type { Member } from '../wire/json-splice.ts'
+import type { Thought } from './dialect.ts'
 
 export interface Draft {
   readonly cursor: JsonCursor
@@ -20,6 +21,8 @@ export interface Draft {
   goesOn: boolean
   asksUsage: boolean
   usesTools: boolean
+  asksReasoning: boolean
+  readonly thoughts: Thought[]
   metadata: Member[] | undefined
   streamOptions: Member[] | undefined
   thinking: Member[] | undefined
@@ -44,6 +47,8 @@ export function createDraft(cursor: JsonCursor, body: Uint8Array): Draft {
     goesOn: false,
     asksUsage: false,
     usesTools: false,
+    asksReasoning: false,
+    thoughts: [],
     metadata: undefined,
     streamOptions: undefined,
     thinking: undefined,

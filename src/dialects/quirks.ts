@@ -2,7 +2,8 @@
 // on. Worked out once for each supplier and model; a supplier without quirks never comes here.
 import type { Member, Splice } from '../wire/json-splice.ts'
 import { isSame, OTHER, type KeySet } from '../wire/key-set.ts'
-import type { BodyLayout, QuirkFault, Quirks } from './dialect.ts'
+import type { BodyLayout } from './dialect.ts'
+import type { QuirkFault, Quirks } from './quirk.ts'
 
 /** What quirks may do to the requests of one language. */
 export interface QuirkRules {

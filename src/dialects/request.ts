@@ -64,6 +64,8 @@ function read(body: Uint8Array, keys: KeySet, reader: FieldReader): Facts {
     opening: draft.opening,
     goesOn: draft.goesOn,
     usesTools: draft.usesTools,
+    asksReasoning: draft.asksReasoning,
+    thoughts: draft.thoughts,
     asksUsage: draft.asksUsage,
     load: draft.load,
     layout: { members, metadata, streamOptions, thinking, close },

@@ -9,7 +9,7 @@ import type { Exchange } from '../http/server.ts'
 import type { Archive } from '../ledger/months/archive.ts'
 import type { Plant } from '../pipeline/call.ts'
 
-export type Endpoint = OpenEndpoint | KeyedEndpoint | InferenceEndpoint
+export type Endpoint = OpenEndpoint | KeyedEndpoint | InferenceEndpoint | CountEndpoint
 
 interface Place {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'HEAD'
@@ -36,6 +36,13 @@ export interface KeyedEndpoint extends Place {
 export interface InferenceEndpoint extends Place {
   readonly role: 'infer'
   readonly dialect: Dialect
+}
+
+/** Counts what a call would make a model read, and makes none. */
+export interface CountEndpoint extends Place {
+  readonly role: 'infer'
+  /** The language that it is asked in. */
+  readonly counts: Dialect
 }
 
 /** What endpoints may use. */

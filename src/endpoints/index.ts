@@ -1,22 +1,27 @@
 // The roster of endpoints, and the one door they stand behind: draining, credential, body, and whatever
 // goes wrong rendered in the endpoint's own language.
+import type { ClaimedWork } from '../access/claim-refusal.ts'
 import { readIdempotencyKey } from '../access/claims.ts'
 import { PROJECT_HEADER } from '../access/directory.ts'
 import type { Role } from '../access/keyring.ts'
 import { retryHeaders, toEnvelope } from '../core/envelope.ts'
+import type { Place } from '../core/chain.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { asGatewayError, chatType, GatewayError } from '../core/problem.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { readRequestBody, requireJson } from '../http/body.ts'
 import { singleHeader } from '../http/edge.ts'
 import { empty, text } from '../http/reply.ts'
 import type { Route } from '../http/router.ts'
 import type { Exchange, Handler } from '../http/server.ts'
 import type { Plant, Received } from '../pipeline/call.ts'
+import { answerCount } from '../pipeline/count.ts'
 import { handle } from '../pipeline/handle.ts'
 import { recordRefusal } from '../pipeline/refuse.ts'
 import { CALLER_LEFT, CallerGone } from '../upstream/lifeline.ts'
 import { chatCompletions } from './chat-completions.ts'
-import type { Endpoint, House, InferenceEndpoint } from './endpoint.ts'
+import { countTokens } from './count-tokens.ts'
+import type { Endpoint, House } from './endpoint.ts'
 import { getError, listErrors } from './errors.ts'
 import { checkPhase, health, healthLive, healthReady, probes } from './health.ts'
 import { accountEndpoints } from './manage/accounts.ts'
@@ -52,6 +57,7 @@ export const endpoints: readonly Endpoint[] = [
   getModel,
   chatCompletions,
   messages,
+  countTokens,
   ...accountEndpoints,
   ...organisationEndpoints,
   ...userEndpoints,
@@ -82,7 +88,15 @@ export function routesOf(house: House): readonly Route<Handler>[] {
 
 function guarded(endpoint: Endpoint, house: House): Handler {
   if (endpoint.role === 'open') return (exchange) => endpoint.answer(exchange, house)
-  if ('dialect' in endpoint) return (exchange) => infer(endpoint, exchange, house)
+  const { path } = endpoint
+  if ('dialect' in endpoint) {
+    const door: Door = { path, dialect: endpoint.dialect, work: 'call' }
+    return (exchange) => speak(door, exchange, house, infer)
+  }
+  if ('counts' in endpoint) {
+    const door: Door = { path, dialect: endpoint.counts, work: undefined }
+    return (exchange) => speak(door, exchange, house, count)
+  }
   return (exchange) => {
     checkPhase(house.state)
     const key = authenticate(exchange, endpoint.role, house)
@@ -101,22 +115,68 @@ function authenticate(exchange: Exchange, role: Exclude<Role, 'open'>, house: Ho
   }
 }
 
-async function infer(
-  endpoint: InferenceEndpoint,
+/** Where callers are spoken to in a language of models. */
+interface Door {
+  readonly path: string
+  readonly dialect: Dialect
+  /** What an Idempotency-Key stands for; undefined where it is only asked, and nothing is kept. */
+  readonly work: ClaimedWork | undefined
+}
+
+type Serve = (door: Door, exchange: Exchange, key: KeyRecord, house: House) => Promise<Response>
+
+async function speak(
+  door: Door,
   exchange: Exchange,
   house: House,
+  serve: Serve,
 ): Promise<Response> {
   try {
     checkPhase(house.state)
-    const key = authenticate(exchange, endpoint.role, house)
-    const call = await receive(endpoint, exchange, key, house)
-    return call instanceof Response ? call : await handle(call, house.plant)
+    const key = authenticate(exchange, 'infer', house)
+    return await serve(door, exchange, key, house)
   } catch (thrown) {
     if (hasLeft(thrown, exchange)) return empty(exchange.id, CALLER_LEFT)
     const error = asGatewayError(thrown)
     noteBug(error, exchange, house.plant)
-    return problemReply(error, exchange, endpoint.dialect.problem.encode(error, exchange.id))
+    return problemReply(error, exchange, door.dialect.problem.encode(error, exchange.id))
   }
+}
+
+async function infer(
+  door: Door,
+  exchange: Exchange,
+  key: KeyRecord,
+  house: House,
+): Promise<Response> {
+  const call = await receive(door, exchange, key, house)
+  return call instanceof Response ? call : handle(call, house.plant)
+}
+
+/** Costs nobody anything, so that only so many may ask at a time, from before their bodies are read. */
+async function count(
+  door: Door,
+  exchange: Exchange,
+  key: KeyRecord,
+  house: House,
+): Promise<Response> {
+  const place = takePlace(key, house.plant)
+  try {
+    const call = await receive(door, exchange, key, house)
+    return call instanceof Response ? call : await answerCount(call, house.plant)
+  } finally {
+    place.leave()
+  }
+}
+
+function takePlace({ id }: KeyRecord, { counts }: Plant): Place {
+  const place = counts.join(id)
+  if (place !== undefined) return place
+  throw new GatewayError(
+    'capacity_exceeded',
+    'As many requests are being counted as may be at a time, of this key or of all. Try again in a moment.',
+    { retryAfter: 1 },
+  )
 }
 
 /**
@@ -124,13 +184,12 @@ async function infer(
  * on leaves a trace.
  */
 async function receive(
-  endpoint: InferenceEndpoint,
+  { path, dialect, work }: Door,
   exchange: Exchange,
   caller: KeyRecord,
   house: House,
 ): Promise<Received | Response> {
   const { request, id, at, startedMs } = exchange
-  const { path, dialect } = endpoint
   const asked = { model: '', stream: false }
   let key = caller
   let { projectId } = key
@@ -147,9 +206,9 @@ async function receive(
     projectId = house.directory.projectOf(key, named)
     const sessionHeader = singleHeader(request.headers, 'x-session-id')
     const ticket =
-      header === undefined
+      header === undefined || work === undefined
         ? undefined
-        : await claim({ key, header, requestId: id, request, body, work: 'call' }, house)
+        : await claim({ key, header, requestId: id, request, body, work }, house)
     if (ticket instanceof Response) return ticket
     const known = { id, path, dialect, key, projectId, at, startedMs, asked }
     const { headers } = request

@@ -6,6 +6,7 @@ import { readsListObjects } from '../dialects/clients.ts'
 import type { Exchange } from '../http/server.ts'
 import { json } from '../http/reply.ts'
 import type { Plant } from '../pipeline/call.ts'
+import { AUTO } from '../routing/auto.ts'
 import type { ListedModel } from '../routing/routes.ts'
 import type { KeyedEndpoint } from './endpoint.ts'
 
@@ -14,7 +15,7 @@ export const listModels: KeyedEndpoint = {
   path: '/v1/models',
   role: 'infer',
   answer(exchange, key, { plant }) {
-    const models = plant.routes.models.filter((model) => isVisible(key, model)).map(describe)
+    const models = modelsOf(key, plant).map(describe)
     if (!wantsList(exchange, plant)) return json(exchange.id, models)
     return json(exchange.id, {
       object: 'list',
@@ -32,7 +33,7 @@ export const getModel: KeyedEndpoint = {
   role: 'infer',
   answer(exchange, key, { plant }) {
     const id = exchange.params['id']
-    const model = plant.routes.models.find((each) => each.id === id && isVisible(key, each))
+    const model = modelsOf(key, plant).find((each) => each.id === id)
     if (model === undefined)
       throw new GatewayError(
         'model_not_found',
@@ -40,6 +41,18 @@ export const getModel: KeyedEndpoint = {
       )
     return json(exchange.id, describe(model))
   },
+}
+
+type Shown = Pick<ListedModel, 'id' | 'ownedBy'>
+
+/** The gateway's own choice among all that comes before it. */
+const CHOICE: Shown = { id: AUTO, ownedBy: 'gateway' }
+
+/** What is listed may be asked for at every endpoint; `auto` may not always. */
+function modelsOf(key: KeyRecord, { routes, auto }: Plant): readonly Shown[] {
+  const models = routes.models.filter((model) => isVisible(key, model))
+  const isChoice = auto.isListed && models.length > 0 && routes.find(AUTO) === undefined
+  return isChoice ? [...models, CHOICE] : models
 }
 
 /** A key sees what it could call: its own models, served somewhere in its regions. */
@@ -64,7 +77,7 @@ interface ModelObject {
   readonly created_at: string
 }
 
-function describe({ id, ownedBy }: ListedModel): ModelObject {
+function describe({ id, ownedBy }: Shown): ModelObject {
   return {
     id,
     object: 'model',

@@ -5,7 +5,9 @@ import type { KeyRecord } from '../core/key.ts'
 import { isNoPlace } from '../core/region.ts'
 import { SESSION_LENGTH_MAX } from '../dialects/dialect.ts'
 import type { RegionTree } from '../catalog/regions.ts'
+import { AUTO } from '../routing/auto.ts'
 import type { Route } from '../routing/routes.ts'
+import { findSession } from '../routing/session-id.ts'
 import type { Admitted, Plant, Received } from './call.ts'
 
 const QUOTED_LENGTH_MAX = 64
@@ -16,13 +18,51 @@ export function admit(call: Received, plant: Plant): Admitted {
   const passed = call.dialect.relay.headers?.(call.headers)
   call.asked.model = facts.model
   call.asked.stream = facts.stream
-  const route = plant.routes.find(facts.model)
-  if (route === undefined) throw unknownModel(facts.model)
+  const named = plant.routes.find(facts.model)
+  if (named === undefined && facts.model !== AUTO) throw unknownModel(facts.model)
   const regions = narrowRegions(call.key, facts.region, plant.routes.regions)
+  const route = named ?? pick({ ...call, sessionHeader, facts, regions }, plant)
+  call.asked.route = route
   checkModel(call.key, route)
   const rate = plant.rates.take(call.key, plant.clock.elapsed())
   return { ...call, sessionHeader, facts, passed, route, regions, rate }
 }
+
+/** A call before it is known who could answer it. */
+type Unrouted = Pick<Admitted, keyof Received | 'facts' | 'regions'>
+
+/** Leaves nothing behind: a session is remembered when somebody has answered it. */
+function pick(call: Unrouted, plant: Plant): Route {
+  const { path, dialect, key, facts, regions, at } = call
+  const { load, usesTools, asksReasoning } = facts
+  return plant.auto.pick(
+    {
+      path,
+      dialect,
+      converts: true,
+      regions,
+      allowedModels: key.allowedModels,
+      load,
+      usesTools,
+      asksReasoning,
+      refusesLosses: plant.refusesLosses,
+      pin: findPin(call, plant),
+    },
+    { at, now: plant.clock.elapsed() },
+  )
+}
+
+/** Who answered its session before, whichever model that was. */
+function findPin(call: Unrouted, { sessions, clock }: Plant): string | undefined {
+  const { sessionHeader: header, facts, headers, body, key } = call
+  const { max, infers } = sessions.policy
+  if (max === 0) return undefined
+  const id = findSession({ header, facts, headers, body }, infers ? 'inferred' : 'sent')
+  if (id === undefined) return undefined
+  return sessions.open(id, { accountId: key.accountId, route: ANY_MODEL }, clock.elapsed()).pin
+}
+
+const ANY_MODEL = { name: AUTO, candidates: [] } as const
 
 function checkSession(session: string | undefined): string | undefined {
   if (session === undefined || session === '') return undefined

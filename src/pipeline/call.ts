@@ -13,12 +13,14 @@ import type { Price, Usage } from '../core/usage.ts'
 import type { Dialect, Facts } from '../dialects/dialect.ts'
 import type { Operation } from '../ledger/book.ts'
 import type { Bound, Fit } from '../ledger/cost/bound.ts'
+import type { Calibration } from '../ledger/cost/calibration.ts'
 import type { Counter } from '../ledger/cost/counter.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerPolicy } from '../ledger/policy.ts'
 import type { Log } from '../observe/log.ts'
 import type { Trouble } from '../observe/trouble.ts'
 import type { Store } from '../store/store.ts'
+import type { Auto } from '../routing/auto.ts'
 import type { Retries } from '../routing/retries.ts'
 import type { Attempt, Route, Routes, Verdict } from '../routing/routes.ts'
 import type { Visit } from '../routing/lane.ts'
@@ -26,6 +28,7 @@ import type { Session, Sessions } from '../routing/sessions.ts'
 import type { Timeouts } from '../suppliers/supplier.ts'
 import type { AttemptFailure } from '../upstream/failure.ts'
 import type { CallerLine, Lifeline } from '../upstream/lifeline.ts'
+import type { Request } from './request.ts'
 import type { Gate, GateLimits, Slot } from './gate.ts'
 
 /**
@@ -36,6 +39,8 @@ export interface Plant {
   readonly clock: Clock
   readonly store: Store
   readonly routes: Routes
+  /** Chooses a model for calls that leave it to the gateway. */
+  readonly auto: Auto
   /** Names the configuration in force: the same one has the same name. */
   readonly snapshotId: string
   readonly sessions: Sessions
@@ -43,6 +48,8 @@ export interface Plant {
   /** From 0 inclusive to 1 exclusive: chance, where it has a say. */
   readonly draw: () => number
   readonly limits: Limits
+  /** What another language cannot say is refused, and not only told. */
+  readonly refusesLosses: boolean
   /** How the models are listed: as an array, as a list object, or as the client at hand reads them. */
   readonly modelsShape: 'auto' | 'array' | 'list'
   readonly keyring: Keyring
@@ -53,6 +60,10 @@ export interface Plant {
   readonly ledger: Ledger
   /** Counts tokens where a guess would refuse a call. */
   readonly counter: Counter
+  /** What it is to be multiplied with for a fair guess. */
+  readonly calibration: Calibration
+  /** Of requests that are only counted. */
+  readonly counts: Places
   readonly policy: LedgerPolicy
   readonly log: Log
   readonly trouble: Trouble
@@ -117,6 +128,8 @@ export interface Received {
 export interface Asked {
   model: string
   stream: boolean
+  /** Who could have answered, once the model is known. */
+  route?: Route
   /** How its list came about, once there is one. */
   verdict?: Verdict
   /** Regions that it must stay in. */
@@ -142,6 +155,8 @@ export interface Planned extends Admitted {
   /** Undefined where the call belongs to none. */
   readonly session: Session | undefined
   readonly attempts: readonly Attempt[]
+  /** For those on the list who speak another language; undefined where nobody does. */
+  readonly request: Request | undefined
 }
 
 /** The money is set aside, durably; from here on the call must be settled exactly once. */
@@ -169,6 +184,12 @@ export interface Try {
   readonly askedMs: number
   /** Once it streams: how much it has put out, also what is not content. */
   stream?: { readonly outputBytes: number }
+  /** What it was not told, in the caller's own words: it speaks another language. */
+  losses?: readonly string[]
+  /** Names of tools that it was told by others: as they were sent, to the caller's own. */
+  names?: ReadonlyMap<string, string>
+  /** It has refused to be handed back what was thought before. */
+  dropsThoughts?: true
   failure?: AttemptFailure
   /** Elapsed time at which it failed. */
   endedMs?: number

@@ -12,6 +12,7 @@ import type { UnaryAnswer } from './dispatch.ts'
 import { isDrained } from './drain.ts'
 import { sentMaximum } from './hold.ts'
 import { leavingOutcome, streamOutcome, unaryOutcome } from './outcome.ts'
+import { printLosses } from './losses.ts'
 import type { RelayStream } from './relay.ts'
 import { isEstimate, price, settle, settleFailed, type Settled, type Settlement } from './settle.ts'
 
@@ -27,6 +28,7 @@ const CODE_HEADER = 'x-svc-settlement-code'
 const MAXIMUM_HEADER = 'x-svc-max-tokens'
 const SESSION_HEADER = 'x-svc-session'
 const MODEL_HEADER = 'x-svc-model'
+const LOSSES_HEADER = 'x-svc-losses'
 
 export async function deliverUnary(
   call: Held,
@@ -101,14 +103,18 @@ function routeHeaders(call: Held, latencyMs: number): Record<string, string> {
   return headers
 }
 
-/** What only some calls have to tell: of their maximum, their session, a model that stood in for the one they asked for. */
+/**
+ * What only some calls have to tell: of their maximum, their session, a model that they did not ask for by name, and what
+ * was lost on the way into another language.
+ */
 function addRouting(headers: Record<string, string>, call: Held): void {
-  const { session, tries } = call
+  const { session, tries, route } = call
   const maxTokens = sentMaximum(call)
   if (maxTokens !== undefined) headers[MAXIMUM_HEADER] = String(maxTokens)
   if (session !== undefined) headers[SESSION_HEADER] = session.state
-  const { candidate, modelId } = tries.at(-1)!.attempt
-  if (candidate.rank > 0) headers[MODEL_HEADER] = modelId
+  const { attempt, losses } = tries.at(-1)!
+  if (route.isAuto || attempt.candidate.rank > 0) headers[MODEL_HEADER] = attempt.modelId
+  if (losses !== undefined && losses.length > 0) headers[LOSSES_HEADER] = printLosses(losses)
 }
 
 function costHeaders(settled: Settled, settlement: Settlement): Record<string, string> {
@@ -185,6 +191,8 @@ interface DeliveryStart {
 
 class Delivery implements Ticker {
   readonly #call: Held
+  /** What was lost on the way to the supplier: the headers have told it. */
+  readonly #losses: readonly string[] | undefined
   readonly #plant: Plant
   readonly #headers: DeliveryStart['headers']
   /** Undefined while the route headers are still owed to the caller. */
@@ -210,6 +218,7 @@ class Delivery implements Ticker {
     this.#plant = plant
     this.#headers = headers
     this.#firstTokenMs = firstTokenMs
+    this.#losses = firstTokenMs === undefined ? undefined : call.tries.at(-1)?.losses
     this.#wroteAt = plant.clock.elapsed()
     this.#tickedAt = this.#wroteAt
     this.#notedAt = this.#wroteAt
@@ -329,8 +338,16 @@ class Delivery implements Ticker {
       settlement === 'pending'
         ? { [CODE_HEADER]: pendingCode(this.#call, settled, this.#plant) }
         : {}
-    const lines = Object.entries({ ...early, ...costHeaders(settled, settlement), ...pending })
+    const all = { ...early, ...this.#lateLosses(), ...costHeaders(settled, settlement), ...pending }
+    const lines = Object.entries(all)
     return `${lines.map(([name, value]) => `: ${name}: ${value}\n`).join('')}\n`
+  }
+
+  /** Of the answer itself something may get lost, too. */
+  #lateLosses(): Record<string, string> {
+    const losses = this.#call.tries.at(-1)?.losses ?? []
+    const isTold = this.#firstTokenMs === undefined || losses.length === (this.#losses?.length ?? 0)
+    return isTold ? {} : { [LOSSES_HEADER]: printLosses(losses) }
   }
 
   /** Sends bytes; returns what to wait for when the caller reads more slowly than they come. */

@@ -30,6 +30,7 @@ function heldFor(route: Route, stream: boolean, caller = new AbortController().s
   const reasons = attempts.map(() => 0)
   const call = {
     key: { id: 'key' },
+    dialect: openaiChat,
     route,
     verdict: { attempts, reasons, isPinned: false, isLastResort: false },
     attempts,

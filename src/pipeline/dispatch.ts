@@ -12,6 +12,8 @@ import { isRequested } from '../routing/judge.ts'
 import type { Attempt } from '../routing/routes.ts'
 import type { Held, Plant, Try } from './call.ts'
 import { isUntouched } from './claim.ts'
+import { convertAnswer, convertRequest, dropThoughts } from './convert.ts'
+import { isRelayed } from './request.ts'
 import { exhausted, inBand, refusal, scrub } from './refusal.ts'
 import { drain, isDrained } from './drain.ts'
 import { sentMaximum } from './hold.ts'
@@ -59,9 +61,11 @@ async function firstOf<Answer>(call: Held, plant: Plant, ask: Ask<Answer>): Prom
 
 function nobodyLeft(call: Held, plant: Plant): GatewayError {
   if (call.tries.length === 0) checkPresence(call, plant)
-  const last = call.tries.at(-1)?.failure
-  // Somebody larger was there, and could no longer be asked.
-  return last?.isFinal === true ? last.problem : exhausted(call, plant.clock.elapsed())
+  const { tries } = call
+  const last = tries.at(-1)?.failure
+  // Somebody larger was there, and could no longer be asked; or the request can be said to none of them.
+  const isCallers = last?.isFinal === true || tries.every(({ failure }) => failure?.isUnsayable)
+  return last !== undefined && isCallers ? last.problem : exhausted(call, plant.clock.elapsed())
 }
 
 function enter(call: Held, index: number, { clock, ledger }: Plant): Try {
@@ -101,6 +105,7 @@ function leave(attempted: Try, failure: AttemptFailure, { clock, draw, trouble }
   const { visit, attempt } = attempted
   const now = clock.elapsed()
   attempted.endedMs = now
+  if (failure.isUnsayable) return visit.leave()
   if (!failure.isFinal) visit.failed(failure, now, draw())
   // What we ended ourselves is nobody's proof of life.
   else if (failure.evidence === 'refused') visit.refused(now)
@@ -124,17 +129,15 @@ function checkPresence(call: Held, plant: Plant): void {
 
 async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<UnaryAnswer> {
   const lifeline = openLifeline(call, plant)
-  // Each attempt has the whole of it: a share would cut off models that think for minutes.
-  lifeline.expect('answer', attempt.timeouts.unaryMs)
   let response: Response | undefined
   try {
-    response = await send(call, attempt, lifeline)
+    response = await send(call, lifeline, plant)
     lifeline.heard()
     hear(response, attempt, plant)
-    if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
+    if (!response.ok) response = await sendAgain(response, call, lifeline, plant)
     const bytes = await readBody(response, plant.limits.answerBytesMax)
     const facts = readFacts(bytes, attempt)
-    return { bytes: normalize(bytes, call, attempt), ...facts }
+    return { bytes: express(bytes, facts, call), ...facts }
   } catch (thrown) {
     const failure = asFailure(thrown, lifeline.signal, response !== undefined)
     // Whatever the supplier is still sending has no reader any more.
@@ -147,13 +150,12 @@ async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<Una
 
 async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<RelayStream> {
   const lifeline = openLifeline(call, plant)
-  lifeline.expect('first byte', attempt.timeouts.firstByteMs)
   let response: Response | undefined
   try {
-    response = await send(call, attempt, lifeline)
+    response = await send(call, lifeline, plant)
     lifeline.heard()
     hear(response, attempt, plant)
-    if (!response.ok) throw await refusal(response, attempt, lifeline, plant.clock)
+    if (!response.ok) response = await sendAgain(response, call, lifeline, plant)
     if (response.body === null) throw new GatewayError('empty_stream')
     if (!isEventStream(response)) throw await notAStream(response, attempt, plant)
     lifeline.expect('content', attempt.timeouts.firstContentMs)
@@ -184,12 +186,63 @@ function openLifeline(call: Held, plant: Plant): Lifeline {
   return lifeline
 }
 
-function send(call: Held, attempt: Attempt, lifeline: Lifeline): Promise<Response> {
-  const { body: asked, facts, fit, passed } = call
+/**
+ * What another has sealed is worth nothing to whoever refuses it: the conversation goes on without it. Every other
+ * refusal is thrown.
+ */
+async function sendAgain(
+  refused: Response,
+  call: Held,
+  lifeline: Lifeline,
+  plant: Plant,
+): Promise<Response> {
+  const tried = call.tries.at(-1)!
+  const failure = await refusal(refused, tried.attempt, lifeline, plant.clock)
+  if (plant.refusesLosses || !isAboutThoughts(call, tried, failure)) throw failure
+  tried.dropsThoughts = true
+  const response = await send(call, lifeline, plant)
+  lifeline.heard()
+  if (response.ok) return response
+  throw await refusal(response, tried.attempt, lifeline, plant.clock)
+}
+
+/** It would take the request without what was thought before, and that has not been tried. */
+function isAboutThoughts(
+  { facts }: Held,
+  { attempt, dropsThoughts }: Try,
+  { problem, isFinal }: AttemptFailure,
+): boolean {
+  if (!isFinal || dropsThoughts === true || facts.thoughts.length === 0) return false
+  return attempt.dialect.problem.refusesThoughts?.(problem) === true
+}
+
+function send(call: Held, lifeline: Lifeline, plant: Plant): Promise<Response> {
+  const tried = call.tries.at(-1)!
+  const { upstream, path, timeouts } = tried.attempt
+  // Each attempt has the whole of it: a share would cut off models that think for minutes.
+  if (call.facts.stream) lifeline.expect('first byte', timeouts.firstByteMs)
+  else lifeline.expect('answer', timeouts.unaryMs)
+  if (!isRelayed(call, tried.attempt)) {
+    const { body, headers, losses } = convertRequest(call, tried, plant)
+    tried.losses = losses
+    return upstream.post(path, body, lifeline, headers)
+  }
+  return upstream.post(path, patch(call, tried, plant), lifeline, call.passed)
+}
+
+/** The request in its own language, but for the listed splices. */
+function patch(call: Held, tried: Try, plant: Plant): Uint8Array {
+  const { body, facts, fit } = call
+  const { attempt, dropsThoughts } = tried
+  const { relay } = attempt.dialect
   const maxTokens = sentMaximum(call)
+  if (facts.thoughts.length > 0) {
+    tried.losses = dropThoughts(call, tried, plant)
+    if (dropsThoughts === true)
+      return relay.patch(body, facts, attempt.rewrite, { maxTokens, dropsThoughts })
+  }
   const adjustment = maxTokens === fit.maxTokens ? fit : { maxTokens }
-  const body = attempt.dialect.relay.patch(asked, facts, attempt.rewrite, adjustment)
-  return attempt.upstream.post(attempt.path, body, lifeline, passed)
+  return relay.patch(body, facts, attempt.rewrite, adjustment)
 }
 
 /** What is left of the supplier's limits matters only where there is a choice between credentials. */
@@ -206,12 +259,11 @@ function readFacts(bytes: Uint8Array, attempt: Attempt): AnswerFacts {
   }
 }
 
-/** Only where the supplier is known to leave things out: every other answer passes as it came. */
-function normalize(
-  bytes: Uint8Array,
-  call: Held,
-  { dialect, modelId, rewrite }: Attempt,
-): Uint8Array {
+/** As the caller reads it: converted, or filled in where the supplier is known to leave things out, or as it came. */
+function express(bytes: Uint8Array, facts: AnswerFacts, call: Held): Uint8Array {
+  const tried = call.tries.at(-1)!
+  const { dialect, modelId, rewrite } = tried.attempt
+  if (!isRelayed(call, tried.attempt)) return convertAnswer(call, tried, bytes, facts)
   if (rewrite.normalize !== true) return bytes
   return dialect.relay.normalize?.answer(bytes, basicsOf(call, modelId)) ?? bytes
 }

@@ -9,14 +9,16 @@ import { Bound } from '../ledger/cost/bound.ts'
 import { priceAt } from '../ledger/cost/price.ts'
 import type { BudgetState, Foreseen, PayerState } from '../ledger/ledger.ts'
 import type { Price } from '../core/usage.ts'
-import type { Candidate, Route, Verdict } from '../routing/routes.ts'
+import { findAttempt } from '../routing/choose.ts'
+import type { Attempt, Candidate, Route, Verdict } from '../routing/routes.ts'
 import { findSession } from '../routing/session-id.ts'
 import type { Session } from '../routing/sessions.ts'
 import type { CallerLine } from '../upstream/lifeline.ts'
 import { admit } from './admit.ts'
 import type { Admitted, Plant, Received } from './call.ts'
 import { Ask } from './hold.ts'
-import { findOwnSession, judge, nobody } from './plan.ts'
+import { isRelayed, Request } from './request.ts'
+import { findOwnSession, judge, list, lossesOf, nobody, type Listed } from './plan.ts'
 
 /** A call as it would be made. */
 export interface Supposed {
@@ -45,6 +47,8 @@ export interface Explanation {
   readonly regions: readonly string[] | undefined
   /** Undefined where it would be refused before there is a list. */
   readonly verdict: Verdict | undefined
+  /** How each candidate would be spoken to; nothing of one that speaks no language which the call can be put into. */
+  readonly ways: ReadonlyMap<Candidate, Way>
   readonly session: Session | undefined
   /** What names the session; undefined where the call would be refused before anybody looks for one. */
   readonly source: SessionSource | undefined
@@ -52,6 +56,12 @@ export interface Explanation {
   /** The lanes' time and the prices' time that all of this is true of. */
   readonly now: number
   readonly at: number
+}
+
+/** Whether a request is passed on or put into another language, and what that cannot say. */
+export interface Way {
+  readonly isRelayed: boolean
+  readonly losses: readonly string[]
 }
 
 /** What it could cost and who would pay. */
@@ -74,21 +84,44 @@ export async function explain(supposed: Supposed, plant: Plant): Promise<Explana
   const call = receive({ ...supposed, key }, projectId, plant)
   const admitted = found.try(() => admit(call, stage))
   found.try(() => plant.rates.check(key, plant.clock.elapsed()))
-  const session = admitted && findOwnSession(admitted, plant)
-  const verdict = admitted && judge(admitted, stage, session)
-  const money = admitted && verdict && (await foretell(admitted, verdict, stage, found))
+  const known =
+    admitted === undefined
+      ? { ...NOT_ADMITTED, regions: key.allowedRegions, route: plant.routes.find(facts.model) }
+      : await explainAdmitted(admitted, stage, found)
   return {
     facts,
     key,
+    ...known,
     refusal: found.refusal,
-    route: plant.routes.find(facts.model),
-    regions: admitted === undefined ? key.allowedRegions : admitted.regions,
-    verdict,
-    session,
-    source: admitted && sourceOf(admitted),
-    money,
     now: plant.clock.elapsed(),
     at: call.at,
+  }
+}
+
+type Known = Pick<
+  Explanation,
+  'route' | 'regions' | 'verdict' | 'ways' | 'session' | 'source' | 'money'
+>
+
+const NOT_ADMITTED: Omit<Known, 'route' | 'regions'> = {
+  verdict: undefined,
+  ways: new Map(),
+  session: undefined,
+  source: undefined,
+  money: undefined,
+}
+
+async function explainAdmitted(call: Admitted, stage: Plant, found: Findings): Promise<Known> {
+  const session = findOwnSession(call, stage)
+  const listed = found.try(() => list(call, stage, session))
+  return {
+    route: call.route,
+    regions: call.regions,
+    verdict: listed?.verdict ?? judge(call, stage, session),
+    ways: waysOf(call),
+    session,
+    source: sourceOf(call),
+    money: listed && (await foretell(call, listed, stage, found)),
   }
 }
 
@@ -99,9 +132,34 @@ function sourceOf({ sessionHeader: header, facts, headers, body }: Admitted): Se
   return sent === undefined ? 'inferred' : 'program'
 }
 
+/** Each of them is put into words for the whole request, so that only so many are. */
+const WAYS_MAX = 16
+
+function waysOf(call: Admitted): ReadonlyMap<Candidate, Way> {
+  const { dialect, body, route } = call
+  const request = new Request(dialect, body)
+  const ways = new Map<Candidate, Way>()
+  for (const candidate of route.candidates.slice(0, WAYS_MAX)) {
+    const attempt = findAttempt(candidate, { dialect, converts: true })
+    if (attempt !== undefined) ways.set(candidate, wayOf(call, request, attempt))
+  }
+  return ways
+}
+
+function wayOf(call: Admitted, request: Request, attempt: Attempt): Way {
+  if (isRelayed(call, attempt)) return { isRelayed: true, losses: [] }
+  try {
+    return { isRelayed: false, losses: lossesOf(request, [attempt]) }
+  } catch (thrown) {
+    // What is wrong with the request is told as the refusal.
+    if (thrown instanceof GatewayError) return { isRelayed: false, losses: [] }
+    throw thrown
+  }
+}
+
 async function foretell(
   call: Admitted,
-  verdict: Verdict,
+  { verdict, request }: Listed,
   plant: Plant,
   found: Findings,
 ): Promise<Foretold | undefined> {
@@ -110,7 +168,7 @@ async function foretell(
     found.refuse(nobody(call, verdict, plant))
     return undefined
   }
-  const planned = { ...call, verdict, attempts, session: undefined }
+  const planned = { ...call, verdict, attempts, request, session: undefined }
   const ask = found.try(() => new Ask(planned, plant))
   if (ask === undefined) return undefined
   found.try(() => ask.check())
@@ -171,6 +229,7 @@ function onStage(plant: Plant): Plant {
     rates: new Rates(),
     draw: () => 0,
     counter: {
+      ...counter,
       count: (body, load, tokenizer) => counter.count(body, load, tokenizer, COUNTED_FOR),
       close: () => undefined,
     },

@@ -1,33 +1,89 @@
 // Decides who may answer and in which order. The list is made once, before any money is held, and
 // nothing that comes later can leave it.
-import { GatewayError } from '../core/problem.ts'
+import { asGatewayError, GatewayError } from '../core/problem.ts'
 import { choose } from '../routing/choose.ts'
 import { NO_AUDIO, NO_IMAGES, NO_TOOLS, OUTSIDE, WAITING } from '../routing/reason.ts'
-import type { Route, Verdict } from '../routing/routes.ts'
+import type { Attempt, Route, Verdict } from '../routing/routes.ts'
 import { findSession } from '../routing/session-id.ts'
 import type { Session } from '../routing/sessions.ts'
 import type { Admitted, Planned, Plant } from './call.ts'
+import { isRelayed, refuseLosses, Request, type Sending } from './request.ts'
+import { mergeLosses } from './losses.ts'
 import { everyoneWaits } from './refusal.ts'
 
 export function plan(call: Admitted, plant: Plant): Planned {
   const session = findOwnSession(call, plant)
-  const verdict = judge(call, plant, session)
+  const { verdict, request } = list(call, plant, session)
   call.asked.verdict = verdict
   call.asked.regions = call.regions
   if (verdict.attempts.length === 0) throw nobody(call, verdict, plant)
   for (const { use } of verdict.attempts) use.at = call.at
   if (call.route.aliasUse !== undefined) call.route.aliasUse.at = call.at
-  return { ...call, verdict, attempts: verdict.attempts, session }
+  return { ...call, verdict, attempts: verdict.attempts, session, request }
+}
+
+/** A list, and the request for those on it who speak another language than the caller. */
+export type Listed = Pick<Planned, 'verdict' | 'request'>
+
+/**
+ * Changes nothing, so that anybody may ask what would be. A request is decoded before any money is held where all on
+ * the list need it so; else when the turn of the first comes that does.
+ */
+export function list(call: Admitted, plant: Plant, session: Session | undefined): Listed {
+  const verdict = judge(call, plant, session)
+  const others = verdict.attempts.filter((attempt) => !isRelayed(call, attempt))
+  if (others.length === 0) return { verdict, request: undefined }
+  const request = new Request(call.dialect, call.body)
+  if (plant.refusesLosses) {
+    const obstacle = findObstacle(request, others, call)
+    if (obstacle === undefined) return { verdict, request }
+    const relays = judge(call, plant, session, RELAYS_ONLY)
+    if (relays.attempts.length === 0) throw obstacle
+    return { verdict: relays, request: undefined }
+  }
+  if (others.length === verdict.attempts.length) request.decode()
+  return { verdict, request }
+}
+
+/** Why the operator would not have the request put into another language; undefined where nothing stands against it. */
+function findObstacle(
+  request: Request,
+  attempts: readonly Attempt[],
+  { path }: Admitted,
+): GatewayError | undefined {
+  try {
+    const losses = lossesOf(request, attempts)
+    return losses.length > 0 ? refuseLosses(losses, path) : undefined
+  } catch (thrown) {
+    return asGatewayError(thrown)
+  }
+}
+
+const RELAYS_ONLY = false
+
+/** With a limit of any size: that little is lost for a limit is found out when it is known. */
+const SUPPOSED: Sending = { maxTokens: undefined, maxTokensDefault: 32_768, dropsThoughts: false }
+
+/** All that any of them would not be told. */
+export function lossesOf(request: Request, attempts: readonly Attempt[]): readonly string[] {
+  const losses = attempts.map((attempt) => request.encode(attempt, SUPPOSED).losses)
+  return losses.reduce(mergeLosses, [])
 }
 
 /** Changes nothing, so that anybody may ask what would be. */
-export function judge(call: Admitted, plant: Plant, session: Session | undefined): Verdict {
+export function judge(
+  call: Admitted,
+  plant: Plant,
+  session: Session | undefined,
+  converts = true,
+): Verdict {
   const { route, facts, dialect, key, regions, at } = call
   const { clock, limits } = plant
   return choose(
     {
       route,
-      dialect: dialect.id,
+      dialect,
+      converts,
       regions,
       allowedModels: key.allowedModels,
       load: facts.load,
@@ -49,7 +105,9 @@ export function findOwnSession(call: Admitted, plant: Plant): Session | undefine
   if (max === 0) return undefined
   const unnamed = infers ? 'inferred' : 'sent'
   const clues = { header: sessionHeader, facts, headers, body }
-  const id = findSession(clues, route.candidates.length > 1 ? unnamed : 'named')
+  // Of a model that was chosen there are others to go to, however many serve it.
+  const hasChoice = route.isAuto || route.candidates.length > 1
+  const id = findSession(clues, hasChoice ? unnamed : 'named')
   if (id === undefined) return undefined
   return sessions.open(id, { accountId: key.accountId, route }, clock.elapsed())
 }

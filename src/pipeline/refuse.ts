@@ -19,7 +19,7 @@ export interface RefusedCall {
 }
 
 export function recordRefusal(call: RefusedCall, error: GatewayError, plant: Plant): void {
-  const list = listOf(call, plant)
+  const list = listOf(call)
   plant.ledger.refuse({
     at: call.at,
     requestId: call.id,
@@ -27,7 +27,7 @@ export function recordRefusal(call: RefusedCall, error: GatewayError, plant: Pla
     projectId: call.projectId,
     keyId: call.key.id,
     endpoint: call.path,
-    model: call.asked.model,
+    model: modelOf(call.asked),
     supplier: undefined,
     region: undefined,
     inputTokens: undefined,
@@ -48,7 +48,7 @@ export function recordRefusal(call: RefusedCall, error: GatewayError, plant: Pla
     count: 1,
     payer: undefined,
     route: list && traceOf(list.route, list.verdict, plant.snapshotId),
-    details: list && explain(list, call, plant),
+    details: detailsOf(call, list, plant),
   })
 }
 
@@ -58,9 +58,23 @@ interface List {
   readonly verdict: Verdict
 }
 
-function listOf({ asked: { model, verdict } }: RefusedCall, { routes }: Plant): List | undefined {
-  const route = verdict && routes.find(model)
-  return verdict && route && { route, verdict }
+function listOf({ asked: { route, verdict } }: RefusedCall): List | undefined {
+  return route && verdict && { route, verdict }
+}
+
+/** As it was asked for; where the gateway had chosen one, the one that it had chosen. */
+function modelOf({ model, route }: Asked): string {
+  return route?.isAuto === true ? route.candidates[0]!.modelId : model
+}
+
+function detailsOf(
+  call: RefusedCall,
+  list: List | undefined,
+  plant: Plant,
+): CallDetails | undefined {
+  const { model } = call.asked
+  const told = list && explain(list, call, plant)
+  return model === modelOf(call.asked) ? told : { asked: model, ...told }
 }
 
 /** Where it was refused for want of anybody to ask: why each of them could not be. */

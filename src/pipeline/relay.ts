@@ -1,14 +1,17 @@
-// One supplier's stream on its way to a caller in the same language. Events pass as the very bytes that
-// came; the closing marker is kept back until the books are closed, and a cut is never passed off as an end.
+// One supplier's stream on its way to a caller. Events pass as the very bytes that came, or converted where the caller
+// speaks another language; the end is kept back until the books are closed, and a cut is never passed off as one.
 import { advise, asLate, GatewayError } from '../core/problem.ts'
+import type { Load } from '../core/load.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Basics, FrameKind, FrameNormalizer, StreamWatcher } from '../dialects/dialect.ts'
-import { isSpent } from '../ledger/cost/estimate.ts'
+import { estimateUsage, isSpent } from '../ledger/cost/estimate.ts'
 import { asFailure } from '../upstream/client.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
 import { FrameTooLarge, SseSplitter, type FrameData, type FrameSink } from '../wire/sse.ts'
 import type { Attempt } from '../routing/routes.ts'
 import type { Held, Plant } from './call.ts'
+import { StreamConverter } from './convert.ts'
+import { isRelayed } from './request.ts'
 import { isDrained } from './drain.ts'
 import { inBand, scrub } from './refusal.ts'
 
@@ -17,6 +20,7 @@ const PREAMBLE_BYTES_MAX = 1_048_576
 /** How long a supplier may take to end a stream that it has already closed by its marker. */
 const CLOSING_MS = 2_000
 
+const encoder = new TextEncoder()
 const LF = 0x0a
 const CR = 0x0d
 const BLANK_LINE = new Uint8Array([LF, LF])
@@ -36,6 +40,8 @@ export class RelayStream implements FrameSink {
   readonly #watcher: StreamWatcher
   /** Prints an event anew with what its supplier leaves out; undefined where events pass as they came. */
   readonly #normalizer: FrameNormalizer | undefined
+  /** Undefined where caller and supplier speak the same language. */
+  readonly #converter: StreamConverter | undefined
   readonly #splitter: SseSplitter
   readonly #reader: Reader
   readonly #lifeline: Lifeline
@@ -44,6 +50,7 @@ export class RelayStream implements FrameSink {
   /** The most output tokens that were held for; `ENDLESS_TOKENS` where nothing bounds them. */
   readonly #tokensMax: number
   readonly #basics: Basics
+  readonly #load: Load
   /** Bytes that are ready to go out. */
   readonly #ready: Uint8Array[] = []
   /** The run of passed events in the buffer at hand. */
@@ -54,19 +61,29 @@ export class RelayStream implements FrameSink {
   #hasSpoken = false
   #hasContent = false
   #isDone = false
+  /** The supplier's closing marker has come. */
+  #isMarked = false
   #hasEnded = false
   #isCutOff = false
   #failure: GatewayError | CallerGone | undefined
   #marker: Uint8Array | undefined
+  /** Converted events that are not bytes yet. */
+  #text = ''
 
   constructor(call: Held, body: ReadableStream<Uint8Array>, lifeline: Lifeline, plant: Plant) {
-    const { attempt, index } = call.tries.at(-1)!
+    const tried = call.tries.at(-1)!
+    const { attempt, index } = tried
+    const { dialect, modelId, rewrite } = attempt
+    const isSame = isRelayed(call, attempt)
     this.#attempt = attempt
-    this.#watcher = call.dialect.relay.watch()
-    const { dialect, modelId, rewrite } = this.#attempt
+    this.#load = call.facts.load
+    this.#watcher = dialect.relay.watch()
     this.#basics = basicsOf(call, modelId)
+    this.#converter = isSame ? undefined : new StreamConverter(call, tried)
     this.#normalizer =
-      rewrite.normalize === true ? dialect.relay.normalize?.frames(this.#basics) : undefined
+      isSame && rewrite.normalize === true
+        ? dialect.relay.normalize?.frames(this.#basics)
+        : undefined
     this.#keepsUsage = call.facts.asksUsage
     this.#choices = call.facts.choices
     this.#tokensMax = call.bound.outputTokensAt(index, call.fit)
@@ -124,7 +141,7 @@ export class RelayStream implements FrameSink {
     return this.#failure
   }
 
-  /** The supplier's closing marker, as it was sent. */
+  /** What ends the answer: the supplier's closing marker as it was sent, or what stands for it. */
   get marker(): Uint8Array | undefined {
     return this.#marker
   }
@@ -167,7 +184,8 @@ export class RelayStream implements FrameSink {
     if (this.#isDone) return
     const kind = this.#see(data)
     if (kind === 'end') {
-      this.#marker = buffer.slice(from, to)
+      this.#isMarked = true
+      if (this.#converter === undefined) this.#marker = buffer.slice(from, to)
       this.#complete()
       this.#end()
       return
@@ -176,6 +194,7 @@ export class RelayStream implements FrameSink {
       this.#hasContent = true
       if (this.#isOverLimit()) return this.#cutOff()
     }
+    if (this.#converter !== undefined) return this.#convert(this.#converter, kind, data)
     if (!this.#isPassed(kind)) return
     if (this.#normalizer !== undefined && kind !== 'void') return this.#print(data)
     if (this.#buffer === buffer && this.#to === from) this.#to = to
@@ -185,6 +204,11 @@ export class RelayStream implements FrameSink {
       this.#from = from
       this.#to = to
     }
+  }
+
+  /** Usage is told with the end, in whatever way the caller's language tells it. */
+  #convert(converter: StreamConverter, kind: FrameKind, { bytes, from, to }: FrameData): void {
+    if (kind !== 'void') this.#text += converter.convert(bytes.subarray(from, to))
   }
 
   #isPassed(kind: FrameKind): boolean {
@@ -205,8 +229,15 @@ export class RelayStream implements FrameSink {
     // Who stops with this very event has not been heard: it is not passed on.
     const unstopped = open.length > 0 ? open : undefined
     const basics = { ...this.#basics, outputTokens: this.#tokensMax }
-    this.#marker = this.#attempt.dialect.relay.cutOff(basics, unstopped)
+    this.#marker =
+      this.#converter?.cutOff({ ...this.#likelyUsage(), outputTokens: this.#tokensMax }) ??
+      this.#attempt.dialect.relay.cutOff(basics, unstopped)
     this.#lifeline.abort(new Error('the output exceeds its limit'))
+  }
+
+  /** What was told, else a guess: a caller of another language has to be told something. */
+  #likelyUsage(): Usage {
+    return this.usage ?? estimateUsage(this.#load, this.outputBytes, this.audioBytes)
   }
 
   #print({ bytes, from, to }: FrameData): void {
@@ -261,6 +292,10 @@ export class RelayStream implements FrameSink {
   }
 
   #flush(): void {
+    if (this.#text !== '') {
+      this.#ready.push(encoder.encode(this.#text))
+      this.#text = ''
+    }
     const buffer = this.#buffer
     if (buffer === undefined) return
     this.#buffer = undefined
@@ -271,13 +306,16 @@ export class RelayStream implements FrameSink {
   #end(): void {
     this.#isDone = true
     this.#hasEnded = true
-    if (this.#isFinished()) void this.#close()
-    else this.#fail(this.#cut())
+    if (!this.#isFinished()) return this.#fail(this.#cut())
+    if (this.#converter !== undefined) this.#marker = this.#converter.end(this.#likelyUsage())
+    void this.#close()
   }
 
   /** A closing marker vouches for an answer with fewer choices than were asked for; a mere end does not. */
   #isFinished(): boolean {
-    return this.#watcher.isFinished(this.#marker === undefined ? this.#choices : 1)
+    return this.#watcher.isFinished(
+      this.#isMarked || this.#converter !== undefined ? 1 : this.#choices,
+    )
   }
 
   #cut(): GatewayError {

@@ -7,6 +7,7 @@ import { costOf, OVERRUN_MAX } from '../ledger/cost/price.ts'
 import { labelOf, tellVerdict, traceOf } from '../routing/trace.ts'
 import { CALLER_LEFT } from '../upstream/lifeline.ts'
 import type { Held, Outcome, Plant, Try } from './call.ts'
+import { sampleUsage } from './count.ts'
 import { sentMaximum } from './hold.ts'
 
 export interface Settled {
@@ -61,6 +62,8 @@ export async function settle(
   call.slot.leave()
   leaveLane(call, outcome, plant)
   noteOverrun(call, settled, plant)
+  if (outcome.evidence === 'reported' && outcome.usage !== undefined)
+    sampleUsage(call, outcome.usage, plant)
   const isDurable = await plant.ledger.end(call.operation, toRow(call, outcome, settled, plant))
   if (!isDurable) return 'pending'
   return isEstimate(outcome.evidence) ? 'estimated' : 'settled'
@@ -154,21 +157,33 @@ function modelOf({ route, tries }: Held, evidence: Evidence): string {
 
 /** Most calls simply go well, and then there is nothing to add. */
 function detailsOf(call: Held, outcome: Outcome, settled: Settled): CallDetails | undefined {
-  const { session, route } = call
-  const isOther = route.name !== modelOf(call, outcome.evidence)
-  const maxTokens = sentMaximum(call)
-  const hasMoved = session?.state === 'moved'
+  const notes = notesOf(call, outcome)
   const tries = triesOf(call, outcome, settled)
   const parts = partsOf(outcome)
-  const isPlain = !isOther && !hasMoved && maxTokens === undefined
-  if (isPlain && tries === undefined && parts === undefined) return undefined
+  if (notes === undefined && tries === undefined && parts === undefined) return undefined
+  return { ...notes, ...tries, ...parts }
+}
+
+/** What was asked for, and what became of it on the way. */
+function notesOf(call: Held, { evidence }: Outcome): CallDetails | undefined {
+  const { session, route } = call
+  const isOther = route.name !== modelOf(call, evidence)
+  const maxTokens = sentMaximum(call)
+  const losses = lossesOf(call)
+  const hasMoved = session?.state === 'moved'
+  if (!isOther && maxTokens === undefined && losses === undefined && !hasMoved) return undefined
   return {
     ...(isOther && { asked: route.name }),
-    ...tries,
     ...(maxTokens !== undefined && { maxTokens }),
-    ...parts,
+    ...(losses !== undefined && { losses }),
     ...(hasMoved && { session: 'moved' }),
   }
+}
+
+/** What whoever was asked last was not told; undefined where that is nothing. */
+function lossesOf({ tries }: Held): readonly string[] | undefined {
+  const losses = tries.at(-1)?.losses
+  return losses === undefined || losses.length === 0 ? undefined : losses
 }
 
 /** Parts of the usage that have prices of their own. */

@@ -151,12 +151,13 @@ function isSameAccount({ candidate }: Attempt, other: Candidate): boolean {
   return candidate.lane.account === other.lane.account
 }
 
+const TOO_LONG = 'context_length_exceeded'
+
 /** Of what is too large for one supplier only somebody known to read more may take more. */
 function isTooLong({ problem }: AttemptFailure): boolean {
-  return (
-    problem.status === 413 ||
-    (problem.status === 400 && problem.wireCode === 'context_length_exceeded')
-  )
+  const { status, code, wireCode } = problem
+  if (status === 413) return true
+  return status === 400 && (code === TOO_LONG || wireCode === TOO_LONG)
 }
 
 function isNoLarger({ attempt, failure }: Try, next: Attempt): boolean {

@@ -1,5 +1,6 @@
 // What is told about names of a configuration that lead nowhere: each reads as a whole behind its place in the file.
 import { describe, expect, it } from 'bun:test'
+import { Auto } from '../config/auto.ts'
 import { findNameFaults, type Serving } from './check.ts'
 
 const SUPPLIERS: readonly Serving[] = [
@@ -8,11 +9,16 @@ const SUPPLIERS: readonly Serving[] = [
   { id: 'rack', models: new Map(), anyModel: [] },
 ]
 
-function tell(models: Record<string, readonly string[]>, aliases = {}): readonly string[] {
+function tell(
+  models: Record<string, readonly string[]>,
+  aliases = {},
+  choice?: readonly string[],
+): readonly string[] {
   const wishes = Object.fromEntries(
     Object.entries(models).map(([id, fallbacks]) => [id, { fallbacks: [...fallbacks] }]),
   )
-  return findNameFaults({ models: wishes, aliases }, SUPPLIERS).map(
+  const auto = { ...Auto.parse({}), ...(choice !== undefined && { models: [...choice] }) }
+  return findNameFaults({ models: wishes, aliases, auto }, SUPPLIERS).map(
     ({ path, message }) => `${path.join('.')} ${message}`,
   )
 }
@@ -70,5 +76,22 @@ describe('other names', () => {
     const told = tell({ small: ['sk-secret'] }, { one: 'sk-secret', two: 'sk-secret' })
     expect(told).toHaveLength(3)
     expect(told.join('')).not.toContain('secret')
+  })
+})
+
+describe('models to choose from', () => {
+  it('may be models, models at one supplier, and what only a server knows', () => {
+    expect(tell({}, {}, ['small', 'one/large-a', 'rack/llama:8b'])).toEqual([])
+  })
+
+  it.each([
+    [['smal'], '0 is no model that is served (did you mean small?): write an id'],
+    [['small', 'two/large-a'], '1 is no model that is served'],
+    [['small', 'small'], '1 stands there a second time: remove one of the two'],
+    [['quick'], '0 is another name for a model: write the id of that model itself'],
+  ])('are refused: %j', (choice, start) => {
+    const told = tell({}, { quick: 'small' }, choice)
+    expect(told).toHaveLength(1)
+    expect(told[0]).toStartWith(`auto.models.${start}`)
   })
 })

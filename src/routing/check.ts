@@ -1,5 +1,5 @@
-// What is wrong with the names of a configuration: models that stand in for others and other names for models, as
-// only who is served can tell. A name that leads nowhere stops a start, because it would be noticed in an outage.
+// What is wrong with the names of a configuration: models that stand in for others, models to choose from and other
+// names for models, as only who is served can tell. A name that leads nowhere stops a start, because it would be noticed in an outage.
 import { ConfigFault } from '../config/fault.ts'
 import { findClosest } from '../config/names.ts'
 import type { Config } from '../config/schema.ts'
@@ -13,7 +13,7 @@ export interface Serving {
 }
 
 export function findNameFaults(
-  { models, aliases }: Pick<Config, 'models' | 'aliases'>,
+  { models, aliases, auto }: Pick<Config, 'models' | 'aliases' | 'auto'>,
   suppliers: readonly Serving[],
 ): readonly ConfigFault[] {
   const names = new Names(suppliers, aliases)
@@ -25,6 +25,7 @@ export function findNameFaults(
       const reason = findCollision(alias, names) ?? findMiss(target, names)
       return reason === undefined ? [] : new ConfigFault(['aliases', alias], reason)
     }),
+    ...checkChoice(auto.models ?? [], names),
   ]
 }
 
@@ -93,6 +94,14 @@ function checkFallbacks(
   })
 }
 
+/** What `auto` may choose from: models, or models at one supplier. */
+function checkChoice(models: readonly string[], names: Names): readonly ConfigFault[] {
+  return models.flatMap((name, index) => {
+    const reason = findBadChoice(name, models.indexOf(name) < index, names)
+    return reason === undefined ? [] : new ConfigFault(['auto', 'models', index], reason)
+  })
+}
+
 // What the file says is not quoted: it may have come from a variable, and a wrong one at that.
 
 function findFlaw(name: string, id: string, isAgain: boolean, names: Names): string | undefined {
@@ -104,6 +113,13 @@ function findFlaw(name: string, id: string, isAgain: boolean, names: Names): str
     return `is a model at one supplier, and a model stands in wherever it is served: write ${pinned}`
   if (names.isAlias(name)) return 'is another name for a model: write the id of that model itself'
   return `is no model that a supplier of this file lists${names.hint(name)}: write an id that \`gateway models\` shows`
+}
+
+function findBadChoice(name: string, isAgain: boolean, names: Names): string | undefined {
+  if (isAgain) return 'stands there a second time: remove one of the two'
+  if (names.isServed(name)) return undefined
+  if (names.isAlias(name)) return 'is another name for a model: write the id of that model itself'
+  return `is no model that is served${names.hint(name)}: write an id that \`gateway models\` shows, or <supplier>/<id>`
 }
 
 function findCollision(alias: string, names: Names): string | undefined {

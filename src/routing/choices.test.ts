@@ -12,7 +12,7 @@ import {
   type Stall,
 } from '../../test/fakes/stalls.ts'
 import { choose } from './choose.ts'
-import { LISTED, PROBING, RESTING, WAITING } from './reason.ts'
+import { LISTED, OTHER_ENDPOINT, PROBING, RESTING, WAITING } from './reason.ts'
 import type { Candidate } from './routes.ts'
 
 const A: Stall = { id: 'a', region: 'EU' }
@@ -22,7 +22,7 @@ const C: Stall = { id: 'c', region: 'DE' }
 describe('a list is made anew', () => {
   it.each([
     ['fewer may be asked', { attemptsMax: 2 }],
-    ['another language is spoken', { dialect: OTHER_LANGUAGE.id }],
+    ['another language is spoken', { dialect: OTHER_LANGUAGE }],
     ['the session is elsewhere', { pin: 'b' }],
     ['a region is asked for', { regions: ['EU'] }],
   ] as const)('when %s', (_why, changes) => {
@@ -37,10 +37,21 @@ describe('a list is made anew', () => {
 
   it('when another language is spoken by the same suppliers', () => {
     const route = routeOf([{ ...A, otherLanguage: 'too' }])
-    const spoken = [CHAT, OTHER_LANGUAGE.id].map(
+    const spoken = [CHAT, OTHER_LANGUAGE].map(
       (dialect) => choose({ ...NO_WISH, route, dialect }, MOMENT).attempts[0]?.dialect.id,
     )
-    expect(spoken).toEqual([CHAT, OTHER_LANGUAGE.id])
+    expect(spoken).toEqual([CHAT.id, OTHER_LANGUAGE.id])
+  })
+
+  it('when a call must not be put into another language', () => {
+    const route = routeOf([A])
+    const dialect = { ...CHAT, id: 'third' }
+    const both = [true, false].map((converts) =>
+      choose({ ...NO_WISH, route, dialect, converts }, MOMENT),
+    )
+    expect(both.map(({ attempts }) => attempts.length)).toEqual([1, 0])
+    expect(both[0]?.attempts[0]?.dialect.id).toBe(CHAT.id)
+    expect(both[1]?.reasons).toEqual([OTHER_ENDPOINT])
   })
 
   it('when only the session makes the difference, which is told', () => {
@@ -117,7 +128,7 @@ const someStall = fc.record({
 })
 
 const someAsk = fc.record({
-  dialect: fc.constantFrom(CHAT, OTHER_LANGUAGE.id),
+  dialect: fc.constantFrom(CHAT, OTHER_LANGUAGE),
   regions: fc.constantFrom(undefined, ['EU'], ['DE'], ['US', 'DE'], ['JP']),
   allowedModels: fc.constantFrom(undefined, ['model'], ['model', 'third']),
   usesTools: fc.boolean(),
@@ -170,6 +181,7 @@ describe('whatever is asked', () => {
             lane.standing = () => standings[index % standings.length]!
           const ask = {
             ...rest,
+            converts: true,
             route,
             ...load({ images, bytes }),
             pin: candidates[pin]?.lane.id,
@@ -179,7 +191,7 @@ describe('whatever is asked', () => {
           const isBarred = (each: Candidate): boolean =>
             ask.regions?.some((region) => each.regions.has(region)) === false ||
             (each.rank > 0 && ask.allowedModels?.every((id) => id !== each.modelId) === true) ||
-            !each.attempts.some(({ dialect }) => dialect.id === ask.dialect) ||
+            !each.attempts.some(({ dialect }) => dialect.id === ask.dialect.id) ||
             (images > 0 && each.route.capabilities?.includes('images') === false) ||
             (ask.usesTools && each.route.capabilities?.includes('tools') === false)
           // Sixteen bytes a token are more than any text has.
@@ -198,7 +210,7 @@ describe('whatever is asked', () => {
           expect(suppliers.size).toBeLessThanOrEqual(ask.attemptsMax)
           const rests = listed.map(({ lane }) => lane.standing(0) !== LISTED)
           expect(rests).toEqual(rests.toSorted((one, other) => Number(one) - Number(other)))
-          expect(verdict.attempts.every(({ dialect }) => dialect.id === ask.dialect)).toBe(true)
+          expect(verdict.attempts.every(({ dialect }) => dialect.id === ask.dialect.id)).toBe(true)
           expect(choose(ask, { at: 0, now: 0, draw })).toBe(verdict)
         }
       }),

@@ -1,6 +1,8 @@
 // Decides who may answer a call and in which order. It changes nothing and asks nobody: what it is told and how
 // the lanes stand at this moment make the list, and the same list is the same object.
 import type { Load } from '../core/load.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { textBytes } from '../ledger/cost/bound.ts'
 import { estimateUsage, TOKEN_BYTES_MOST } from '../ledger/cost/estimate.ts'
 import { costOf, priceAt } from '../ledger/cost/price.ts'
@@ -20,17 +22,23 @@ import {
 } from './reason.ts'
 import { lacks, type Attempt, type Candidate, type Route, type Verdict } from './routes.ts'
 
-/** What a call asks for, as far as it matters who can do it. */
-export interface RouteAsk {
-  readonly route: Route
-  /** The id of the language that the caller speaks. */
-  readonly dialect: string
+/** What a call needs of whoever answers it. */
+export interface Need {
+  /** The language that the caller speaks. */
+  readonly dialect: Dialect
+  /** Whoever speaks another language may be asked in that. */
+  readonly converts: boolean
   /** Regions that the call must stay in; undefined when any will do. */
   readonly regions: readonly string[] | undefined
   /** The key's list; undefined where it may use all models. */
   readonly allowedModels: readonly string[] | undefined
   readonly load: Load
   readonly usesTools: boolean
+}
+
+/** What a call asks for, as far as it matters who can do it. */
+export interface RouteAsk extends Need {
+  readonly route: Route
   readonly stream: boolean
   readonly attemptsMax: number
   /** The lane that the call's session is pinned to. */
@@ -49,7 +57,7 @@ export interface Moment {
 }
 
 // Choosing never awaits, so one set of notes serves all calls; it grows with the longest route. The key is all that
-// tells one list of a route from another: the language, whether the pin is first, each reason, then the order. Notes are
+// tells one list of a route from another: the language and whether it may be another, whether the pin is first, each reason, then the order. Notes are
 // about places on the route, whose candidates stand by rank and by supplier.
 const HEAD = 2
 let key = new Uint16Array(HEAD)
@@ -75,7 +83,7 @@ export function choose(ask: RouteAsk, moment: Moment): Verdict {
   const isLastResort = listed > 0 && isResting(order[0]!)
   const isPinned = movePin(ask, listed)
   const kept = cut(ask, listed)
-  key[0] = languageOf(ask.dialect)
+  key[0] = 2 * languageOf(ask.dialect.id) + (ask.converts ? 1 : 0)
   key[1] = isPinned ? 1 : 0
   const length = HEAD + count + kept
   for (let index = 0; index < kept; index++) key[HEAD + count + index] = order[index]!
@@ -108,15 +116,15 @@ function judgeAll(ask: RouteAsk, { now }: Moment, count: number): void {
 }
 
 /** What no waiting changes. */
-function findBar(ask: RouteAsk, candidate: Candidate): number {
+export function findBar(ask: Need, candidate: Candidate): number {
   const { allowedModels, regions } = ask
   if (candidate.rank > 0 && allowedModels?.includes(candidate.modelId) === false) return NOT_ALLOWED
   if (regions !== undefined && !isInside(regions, candidate)) return OUTSIDE
-  if (findAttempt(candidate, ask.dialect) === undefined) return OTHER_ENDPOINT
+  if (findAttempt(candidate, ask) === undefined) return OTHER_ENDPOINT
   return findLack(ask, candidate)
 }
 
-function findLack({ load, usesTools }: RouteAsk, candidate: Candidate): number {
+function findLack({ load, usesTools }: Need, candidate: Candidate): number {
   if (load.images > 0 && lacks(candidate, 'images')) return NO_IMAGES
   if ((load.asksAudio || load.audioBytes > 0) && lacks(candidate, 'audio')) return NO_AUDIO
   if (usesTools && lacks(candidate, 'tools')) return NO_TOOLS
@@ -262,7 +270,7 @@ function levelWith(candidates: readonly Candidate[], from: number, to: number): 
 const USUAL_OUTPUT = 500
 const BYTES_A_TOKEN = 4
 
-function likelyUsage(load: Load): ReturnType<typeof estimateUsage> {
+export function likelyUsage(load: Load): Usage {
   const written = Math.min(load.maxTokens ?? USUAL_OUTPUT, USUAL_OUTPUT) * load.choices
   return estimateUsage(load, written * BYTES_A_TOKEN)
 }
@@ -360,9 +368,14 @@ function isKept(candidates: readonly Candidate[], at: number, kept: number): boo
   return false
 }
 
-/** Undefined where the supplier does not speak the caller's language. */
-function findAttempt({ attempts }: Candidate, dialect: string): Attempt | undefined {
-  for (const attempt of attempts) if (attempt.dialect.id === dialect) return attempt
+/** In the caller's language, else in one that it can be put into; undefined where the supplier speaks neither. */
+export function findAttempt(
+  { attempts }: Candidate,
+  { dialect, converts }: Pick<RouteAsk, 'dialect' | 'converts'>,
+): Attempt | undefined {
+  for (const attempt of attempts) if (attempt.dialect.id === dialect.id) return attempt
+  if (!converts || dialect.codec === undefined) return undefined
+  for (const attempt of attempts) if (attempt.dialect.codec !== undefined) return attempt
   return undefined
 }
 
@@ -373,12 +386,11 @@ interface Notes {
   readonly isLastResort: boolean
 }
 
-function write({ route, dialect }: RouteAsk, notes: Notes): Verdict {
+function write(ask: RouteAsk, notes: Notes): Verdict {
+  const { route } = ask
   const { count, kept, isPinned, isLastResort } = notes
   const verdict: Verdict = {
-    attempts: Array.from(order.subarray(0, kept), (at) =>
-      findAttempt(route.candidates[at]!, dialect)!,
-    ),
+    attempts: Array.from(order.subarray(0, kept), (at) => findAttempt(route.candidates[at]!, ask)!),
     reasons: Array.from(key.subarray(HEAD, HEAD + count)),
     isPinned,
     isLastResort,

@@ -21,6 +21,8 @@ export interface Route {
   readonly policy: Policy
   /** It goes to one supplier because that was asked for, however it does beside others. */
   readonly isNamed: boolean
+  /** The gateway has chosen the model. */
+  readonly isAuto: boolean
   /** Of the model itself in the order of the suppliers, then of each model that stands in for it. */
   readonly candidates: readonly Candidate[]
   /** Lists that were made before: most calls get one of few. */
@@ -66,6 +68,8 @@ export interface Attempt {
   readonly route: ModelRoute
   readonly dialect: Dialect
   readonly path: string
+  /** Where it counts the tokens of a request in this language; undefined where it does not. */
+  readonly countPath: string | undefined
   readonly rewrite: Rewrite
   readonly timeouts: Timeouts
   readonly upstream: Upstream
@@ -173,6 +177,7 @@ function createRoute(name: string, candidates: readonly Candidate[], parts: Rout
     aliasUse: undefined,
     policy: parts.wishes[modelId]?.policy ?? parts.policy,
     isNamed: false,
+    isAuto: false,
     candidates,
     verdicts: new Recall(),
   }
@@ -256,7 +261,7 @@ function accountOf({ id, origin, region, credential }: Supplier): string {
 
 function createAttempt(
   candidate: Candidate,
-  { dialect, path, signature, quirks }: Service,
+  { dialect, path, countPath, signature, quirks }: Service,
   parts: RouteParts,
 ): Attempt {
   const { modelId, supplier, route } = candidate
@@ -266,12 +271,17 @@ function createAttempt(
     supplier,
     route,
     dialect,
-    path: path.includes('{model}') ? path.replace('{model}', encodeURIComponent(route.as)) : path,
+    path: withModel(path, route.as),
+    countPath: countPath === undefined ? undefined : withModel(countPath, route.as),
     rewrite: { ...(quirks ?? supplier.quirks), model: route.as },
     timeouts: { ...parts.timeouts, ...supplier.timeouts, ...route.timeouts },
     upstream: parts.upstreamOf(supplier, signature ?? supplier.signature),
     use: parts.uses.of(supplier.id, modelId),
   }
+}
+
+function withModel(path: string, name: string): string {
+  return path.includes('{model}') ? path.replace('{model}', encodeURIComponent(name)) : path
 }
 
 /** Routes that are kept for names which only callers know. */

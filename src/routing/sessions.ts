@@ -23,7 +23,7 @@ export type SessionState = 'kept' | 'new' | 'moved'
 /** Whose session it is, and for what is asked. */
 export interface SessionScope {
   readonly accountId: string
-  readonly route: Route
+  readonly route: Pick<Route, 'name' | 'candidates'>
 }
 
 /** Where a session is remembered. */
@@ -156,7 +156,7 @@ export class Sessions {
 }
 
 /** Not where everybody else who serves the same model is known to be as slow, or not to be asked now. */
-function isSlow({ lane, pace }: Pin, { candidates }: Route, now: number): boolean {
+function isSlow({ lane, pace }: Pin, { candidates }: SessionScope['route'], now: number): boolean {
   const slowMs = pace?.slowness()
   if (slowMs === undefined) return false
   const rank = candidates.find((each) => each.lane.id === lane)?.rank

@@ -1,7 +1,7 @@
 // Azure OpenAI: models are deployments that the operator has named, and an address is made for each
 // account. The interface has versions; `v1` is the present one, the dated ones put the deployment in the
 // path (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle, seen 2026-11).
-import type { Quirks } from '../dialects/dialect.ts'
+import type { Quirks } from '../dialects/quirk.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import type { Kind, KindVersion } from './kind.ts'
 

@@ -1,9 +1,10 @@
 // Suppliers that speak a language we know and differ by address, path and habits alone. A new one is a row
 // here, not a file. Habits are as seen in public documentation and code up to 2026-11.
 import { anthropicMessages } from '../dialects/anthropic-messages/index.ts'
-import type { Quirks } from '../dialects/dialect.ts'
+import type { Quirks } from '../dialects/quirk.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import type { Kind, KindService } from './kind.ts'
+import type { Signature } from './supplier.ts'
 
 const CHAT_PATH = '/v1/chat/completions'
 
@@ -12,11 +13,14 @@ function chat(path: string, quirks: Quirks): KindService {
 }
 
 /** Usage is part of every answer in this language. */
+function messages(path: string, signature: Signature = 'bearer'): KindService {
+  return { dialect: anthropicMessages, path, signature, quirks: { usage: 'always' } }
+}
+
+/** Where the language is at home, and whoever keeps to its ways. */
 const MESSAGES: KindService = {
-  dialect: anthropicMessages,
-  path: '/v1/messages',
-  signature: 'x-api-key',
-  quirks: { usage: 'always' },
+  ...messages('/v1/messages', 'x-api-key'),
+  countPath: '/v1/messages/count_tokens',
 }
 
 export const compatible: readonly Kind[] = [
@@ -34,17 +38,19 @@ export const compatible: readonly Kind[] = [
     services: [chat(CHAT_PATH, { usage: 'ask', maxTokensName: 'max_completion_tokens' })],
   },
   {
-    // Its own language, and a layer for the other one; some fields are ignored there, `response_format` among
-    // them (platform.claude.com/docs/en/api/openai-sdk, seen 2026-11).
+    // Its own language alone. The layer that it has for chats is not asked: that drops fields in silence,
+    // `response_format` among them (platform.claude.com/docs/en/api/openai-sdk, seen 2026-11).
     id: 'anthropic',
     origin: 'https://api.anthropic.com',
     environment: ['ANTHROPIC_API_KEY'],
-    services: [chat(CHAT_PATH, { usage: 'ask' }), MESSAGES],
+    services: [MESSAGES],
   },
   {
     // Refuses fields that it does not know: answers 422 to `stream_options` (avante.nvim #2347, 2025-06),
     // to `store` and to the new name of the limit (openclaude #739, 2026-04), and tells usage unasked. The
-    // plain origin promises no place any more (docs.mistral.ai/studio/regional-inference, seen 2026-11).
+    // plain origin promises no place any more (docs.mistral.ai/studio/regional-inference, seen 2026-11). Its ids and
+    // the order of its messages are those of mistral-common's validator (seen 2026-11; hermes-agent #84944, 2026-08);
+    // it refuses `reasoning_content` (litellm #30835, 2026-06).
     id: 'mistral',
     origin: 'https://api.mistral.ai',
     regions: { EU: 'https://api.eu.mistral.ai', US: 'https://api.us.mistral.ai' },
@@ -55,21 +61,33 @@ export const compatible: readonly Kind[] = [
         maxTokensName: 'max_tokens',
         rename: { seed: 'random_seed' },
         drop: ['store', 'user'],
+        callIds: 'nine',
+        strictOrder: true,
       }),
     ],
   },
   {
+    // Refuses `reasoning_content` (janhq/jan #8136, 2026-05), and `reasoning` for most models (vercel/ai #8057, 2025-08).
     id: 'groq',
     origin: 'https://api.groq.com',
     environment: ['GROQ_API_KEY'],
     services: [chat('/openai/v1/chat/completions', { usage: 'ask' })],
   },
   {
-    // Ignores the new name of the limit without a word, and answers at any length (pi #8018, 2026-08).
+    // Ignores the new name of the limit without a word, and answers at any length (pi #8018, 2026-08). Demands what
+    // was thought before a call (pi #3636, 2026-04). Takes messages by the same credential
+    // (api-docs.deepseek.com/api/create-message, seen 2026-11).
     id: 'deepseek',
     origin: 'https://api.deepseek.com',
     environment: ['DEEPSEEK_API_KEY'],
-    services: [chat('/chat/completions', { usage: 'ask', maxTokensName: 'max_tokens' })],
+    services: [
+      chat('/chat/completions', {
+        usage: 'ask',
+        maxTokensName: 'max_tokens',
+        thoughts: 'reasoning_content',
+      }),
+      messages('/anthropic/v1/messages'),
+    ],
   },
   {
     // Some models tell usage unasked and others do not (vercel/ai #17986, 2026-07).
@@ -80,11 +98,16 @@ export const compatible: readonly Kind[] = [
   },
   {
     // Its regions are for business plans (openrouter.ai/docs/guides/features/in-region-routing, seen 2026-11).
+    // Takes messages for all models (openrouter.ai/docs/client-sdks, MessagesRequest, seen 2026-11). Wants back what
+    // it calls `reasoning`, and its details beside it (Roo-Code #9506, 2025-11).
     id: 'openrouter',
     origin: 'https://openrouter.ai',
     regions: { EU: 'https://eu.openrouter.ai', US: 'https://us.openrouter.ai' },
     environment: ['OPENROUTER_API_KEY'],
-    services: [chat('/api/v1/chat/completions', { usage: 'always' })],
+    services: [
+      chat('/api/v1/chat/completions', { usage: 'always', thoughts: 'reasoning' }),
+      messages('/api/v1/messages'),
+    ],
   },
   {
     // Refuses fields that it does not know; SDKs send `store: false` on their own (openhanako #394, 2026-04).
@@ -94,7 +117,8 @@ export const compatible: readonly Kind[] = [
     services: [chat('/v1beta/openai/chat/completions', { usage: 'always', drop: ['store'] })],
   },
   {
-    // One region, and not for every model (docs.x.ai/developers/advanced-api-usage/regions, seen 2026-11).
+    // One region, and not for every model (docs.x.ai/developers/advanced-api-usage/regions, seen 2026-11). Its
+    // layer for messages is given up (docs.x.ai/developers/rest-api-reference/inference/legacy, seen 2026-11).
     id: 'xai',
     origin: 'https://api.x.ai',
     regions: { US: 'https://us.api.x.ai' },
@@ -102,17 +126,23 @@ export const compatible: readonly Kind[] = [
     services: [chat(CHAT_PATH, { usage: 'ask' })],
   },
   {
-    // Some models tell usage unasked and others do not (vercel/ai #16087, 2026-06).
+    // Some models tell usage unasked and others do not (vercel/ai #16087, 2026-06). Takes messages, too
+    // (docs.fireworks.ai/tools-sdks/anthropic-compatibility, seen 2026-11). Wants thoughts back, for every model
+    // (docs.fireworks.ai/guides/reasoning, seen 2026-11).
     id: 'fireworks',
     origin: 'https://api.fireworks.ai',
     environment: ['FIREWORKS_API_KEY'],
-    services: [chat('/inference/v1/chat/completions', { usage: 'ask' })],
+    services: [
+      chat('/inference/v1/chat/completions', { usage: 'ask', thoughts: 'reasoning_content' }),
+      messages('/inference/v1/messages'),
+    ],
   },
   {
+    // Takes thoughts back by the name that it gives them, and refuses the other one (qwen-code #11045, 2026-09).
     id: 'cerebras',
     origin: 'https://api.cerebras.ai',
     environment: ['CEREBRAS_API_KEY'],
-    services: [chat(CHAT_PATH, { usage: 'ask' })],
+    services: [chat(CHAT_PATH, { usage: 'ask', thoughts: 'reasoning' })],
   },
   {
     id: 'nebius',
@@ -130,15 +160,20 @@ export const compatible: readonly Kind[] = [
     ],
   },
   {
-    // Knows the old name of the limit alone (docs.ollama.com/api/openai-compatibility, seen 2026-11).
+    // Knows the old name of the limit alone (docs.ollama.com/api/openai-compatibility, seen 2026-11). Takes
+    // messages and counts none (docs.ollama.com/api/anthropic-compatibility, seen 2026-11).
     id: 'ollama',
     origin: 'http://127.0.0.1:11434',
     environment: ['OLLAMA_HOST'],
-    services: [chat(CHAT_PATH, { usage: 'ask', maxTokensName: 'max_tokens' })],
+    services: [
+      chat(CHAT_PATH, { usage: 'ask', maxTokensName: 'max_tokens' }),
+      messages('/v1/messages'),
+    ],
     isLocal: true,
   },
   {
-    // vLLM, TGI, LM Studio, llama.cpp and whoever else speaks the language.
+    // vLLM, TGI, LM Studio, llama.cpp and whoever else speaks the language. Some of them want thoughts back and
+    // others refuse them: the operator says so.
     id: 'openai-compatible',
     environment: [],
     services: [chat(CHAT_PATH, { usage: 'ask' })],
@@ -146,7 +181,7 @@ export const compatible: readonly Kind[] = [
     servesOwn: true,
   },
   {
-    // Whoever else speaks the language of messages.
+    // Whoever else speaks the language of messages. Who does not count answers 404, and then the gateway does.
     id: 'anthropic-compatible',
     environment: [],
     services: [MESSAGES],

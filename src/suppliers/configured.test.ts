@@ -35,6 +35,25 @@ const CATALOGUE = assembleCatalogue([
     },
   },
   { ...ROW, id: 'small', suppliers: { openai: 'small' } },
+  { ...ROW, id: 'steady', sampling: 'fixed', suppliers: { xai: 'steady' } },
+  {
+    ...ROW,
+    id: 'restless',
+    leastThinking: 'always',
+    refusedEfforts: ['xhigh'],
+    suppliers: { xai: 'restless' },
+  },
+  {
+    ...ROW,
+    id: 'toolless',
+    capabilities: ['tools', 'reasoning'],
+    besideTools: 'refused',
+    suppliers: {
+      xai: 'toolless',
+      groq: { as: 'toolless', besideTools: 'off' },
+      openrouter: { as: 'toolless', besideTools: 'free' },
+    },
+  },
   { ...ROW, id: 'numbers', kind: 'embedding', suppliers: { openai: 'numbers' } },
 ])
 
@@ -81,6 +100,7 @@ const LARGE = {
   ownedBy: 'maker',
   limits: { contextWindow: 1000, outputCeiling: 100 },
   capabilities: [],
+  reasoning: 'none',
 }
 
 describe('a supplier of a known kind', () => {
@@ -189,9 +209,43 @@ describe('the path of a service', () => {
     ],
   ])('of %s at %s is %s', (kind, origin, path) => {
     const supplier = configureOne({ ...OPENAI, kind, origin, models: { m: { price: 'free' } } })
-    expect(supplier.services.map((service) => service.path)).toEqual([path])
+    expect(supplier.services[0]?.path).toBe(path)
     expect(supplier.origin).toBe(new URL(origin).origin)
   })
+
+  it.each([
+    ['anthropic', undefined, ['/v1/messages'], ['/v1/messages/count_tokens']],
+    ['anthropic', '/proxy/v1', ['/proxy/v1/messages'], ['/proxy/v1/messages/count_tokens']],
+    [
+      'anthropic-compatible',
+      '/anthropic',
+      ['/anthropic/v1/messages'],
+      ['/anthropic/v1/messages/count_tokens'],
+    ],
+    ['deepseek', undefined, ['/chat/completions', '/anthropic/v1/messages'], []],
+    ['deepseek', '/v1', ['/v1/chat/completions', '/anthropic/v1/messages'], []],
+    ['openrouter', '/api/v1', ['/api/v1/chat/completions', '/api/v1/messages'], []],
+    [
+      'fireworks',
+      '/inference/v1',
+      ['/inference/v1/chat/completions', '/inference/v1/messages'],
+      [],
+    ],
+    ['ollama', '/v1', ['/v1/chat/completions', '/v1/messages'], []],
+  ])(
+    'and its others, of %s below %s, are %j, and it counts at %j',
+    (kind, below, paths, counts) => {
+      const origin = below ?? (kind.endsWith('compatible') ? '' : undefined)
+      const { services } = configureOne({
+        ...OPENAI,
+        kind,
+        ...(origin !== undefined && { origin: `https://api.example.com${origin}` }),
+        models: { m: { price: 'free' } },
+      })
+      expect(services.map(({ path }) => path)).toEqual(paths)
+      expect(services.flatMap(({ countPath }) => countPath ?? [])).toEqual(counts)
+    },
+  )
 })
 
 describe('a supplier with models of its own', () => {
@@ -360,6 +414,8 @@ describe('quirks of the file', () => {
       rename: { stop: 'end' },
       default: { safe_prompt: true },
       normalize: true,
+      thoughts: 'reasoning',
+      strict_order: false,
     }
     expect(configureOne({ ...MISTRAL, quirks }).quirks).toEqual({
       usage: 'ask',
@@ -368,6 +424,23 @@ describe('quirks of the file', () => {
       rename: { seed: 'random_seed', stop: 'end' },
       default: { safe_prompt: true },
       normalize: true,
+      thoughts: 'reasoning',
+      callIds: 'nine',
+      strictOrder: false,
+    })
+    const own = { thoughts: 'none', call_ids: 'nine', strict_order: true }
+    expect(
+      configureOne({
+        kind: 'cerebras',
+        credential: 'c',
+        models: { own: { price: 'free' } },
+        quirks: own,
+      }).quirks,
+    ).toEqual({
+      usage: 'ask',
+      thoughts: 'none',
+      callIds: 'nine',
+      strictOrder: true,
     })
   })
 
@@ -387,29 +460,29 @@ describe('quirks of the file', () => {
 })
 
 describe('a kind that speaks two languages', () => {
-  const MAKER = { kind: 'anthropic', credential: 'x', models: { own: { price: 'free' } } }
+  const BOTH = { kind: 'deepseek', credential: 'x', models: { own: { price: 'free' } } }
 
   it('has a service for each, and the file’s quirks hold for the first alone', () => {
-    const supplier = configureOne({ ...MAKER, quirks: { drop: ['top_k'] } })
+    const supplier = configureOne({ ...BOTH, quirks: { drop: ['top_k'] } })
     expect(supplier).toMatchObject({
       signature: 'bearer',
       quirks: { usage: 'ask', drop: ['top_k'] },
     })
     expect(supplier.services).toEqual([
-      { dialect: openaiChat, path: '/v1/chat/completions' },
+      { dialect: openaiChat, path: '/chat/completions' },
       {
         dialect: anthropicMessages,
-        path: '/v1/messages',
-        signature: 'x-api-key',
+        path: '/anthropic/v1/messages',
+        signature: 'bearer',
         quirks: { usage: 'always' },
       },
     ])
   })
 
   it('is kept from a quirk that the first of them guards, and from no other', () => {
-    expect(() => configureOne({ ...MAKER, quirks: { drop: ['n'] } })).toThrow('`n`')
+    expect(() => configureOne({ ...BOTH, quirks: { drop: ['n'] } })).toThrow('`n`')
     const quirks = { default: { container: 'x', system: 'y' }, drop: ['thread'] }
-    expect(configureOne({ ...MAKER, quirks }).quirks).toMatchObject(quirks)
+    expect(configureOne({ ...BOTH, quirks }).quirks).toMatchObject(quirks)
   })
 
   it('that speaks messages alone has the file’s quirks for these', () => {
@@ -418,6 +491,23 @@ describe('a kind that speaks two languages', () => {
     expect(supplier.quirks).toEqual({ usage: 'always', drop: ['top_k'] })
     const faulty = { ...rack, quirks: { drop: ['thread'] } }
     expect(() => configureOne(faulty)).toThrow('thread')
+  })
+})
+
+describe('the way in which a model is told to think', () => {
+  const reasoningOf = (model: object | undefined): unknown =>
+    configureOne(
+      { ...GENERIC, models: { own: { price: 'free' } } },
+      model === undefined ? {} : { own: model },
+    ).models.get('own')?.reasoning
+
+  it.each([
+    ['is unknown of a model that nobody has described', undefined, undefined],
+    ['is unknown where the file says nothing of what it can do', { owned_by: 'us' }, undefined],
+    ['is a word where the file says that it reasons', { capabilities: ['reasoning'] }, 'effort'],
+    ['is none where the file says that it does not', { capabilities: ['tools'] }, 'none'],
+  ])('%s', (_, model, expected) => {
+    expect(reasoningOf(model)).toBe(expected)
   })
 })
 
@@ -452,5 +542,54 @@ describe('a supplier that cannot be', () => {
     expect(fault.place).toBe(place)
     expect(fault.message).toContain(words)
     expect(fault.message).not.toContain('hush')
+  })
+})
+
+describe('a model that refuses to be told how to choose its words', () => {
+  it('does so wherever it is served, and no other does', () => {
+    const maker = configureOne({ kind: 'xai', credential: 'sk-test' })
+    const own = configureOne({
+      ...GENERIC,
+      models: { steady: { price: 'free' }, own: { price: 'free' } },
+    })
+    expect(maker.models.get('steady')?.samples).toBe(false)
+    expect(own.models.get('steady')?.samples).toBe(false)
+    expect(own.models.get('own')).not.toContainKey('samples')
+    expect(configureOne(OPENAI).models.get('large')).not.toContainKey('samples')
+  })
+})
+
+describe('a model that cannot be told not to think', () => {
+  it('cannot wherever it is served, and knows no other words there', () => {
+    const maker = configureOne({ kind: 'xai', credential: 'sk-test' })
+    const own = configureOne({ ...GENERIC, models: { restless: { price: 'free' } } })
+    const refused = { leastThinking: 'always', refusedEfforts: ['xhigh'] }
+    expect(maker.models.get('restless')).toMatchObject(refused)
+    expect(own.models.get('restless')).toMatchObject(refused)
+    expect(maker.models.get('steady')).not.toContainAnyKeys(Object.keys(refused))
+  })
+})
+
+describe('a model that does not reason beside tools', () => {
+  const at = (kind: string, models: object = {}) =>
+    configure({ it: { kind, credential: 'sk-test' } }, models)[0]!.models.get('toolless')
+
+  it('has no tools where it takes none, and is told of it where it has to be', () => {
+    expect(at('xai')?.capabilities).toEqual(['reasoning'])
+    expect(at('xai')).not.toContainKey('besideTools')
+    expect(at('groq')).toMatchObject({ capabilities: ['tools', 'reasoning'], besideTools: 'off' })
+    expect(at('openrouter')?.capabilities).toEqual(['tools', 'reasoning'])
+    expect(at('openrouter')).not.toContainKey('besideTools')
+    const own = configureOne({ ...GENERIC, models: { toolless: { price: 'free' } } })
+    expect(own.models.get('toolless')?.capabilities).toEqual(['tools', 'reasoning'])
+  })
+
+  it('keeps its ways at another price, and has tools where the file says so', () => {
+    const price = { input: 1, output: 2 }
+    expect(at('xai', { toolless: { price } })?.capabilities).toEqual(['reasoning'])
+    expect(at('groq', { toolless: { price } })?.besideTools).toBe('off')
+    const listed = { toolless: { capabilities: ['tools'] } }
+    expect(at('xai', listed)?.capabilities).toEqual(['tools'])
+    expect(at('groq', listed)?.besideTools).toBe('off')
   })
 })

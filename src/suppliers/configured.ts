@@ -9,7 +9,8 @@ import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig } from '../config/schema.ts'
 import { NO_PLACE } from '../core/region.ts'
 import type { Secret } from '../core/secret.ts'
-import type { Dialect, QuirkFault, Quirks } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { QuirkFault, Quirks } from '../dialects/quirk.ts'
 import { checkOrigin, type Origin } from '../upstream/address.ts'
 import { kindIds, kinds } from './index.ts'
 import { toServices, type Kind, type KindService, type KindVersion } from './kind.ts'
@@ -135,11 +136,15 @@ function findOrigin(kind: Kind, { config, path }: Entry): string {
   )
 }
 
+const VERSION_END = /\/v\d+\w*$/
+
 /** A base address as SDKs have it takes the place of what the kind's path begins with. */
 function joinPath(prefix: string, path: string): string {
   if (prefix === '' || path.startsWith(`${prefix}/`)) return path
-  const isVersioned = /\/v\d+\w*$/.test(prefix) && path.startsWith('/v1/')
-  return prefix + (isVersioned ? path.slice('/v1'.length) : path)
+  if (!VERSION_END.test(prefix)) return prefix + path
+  if (path.startsWith('/v1/')) return prefix + path.slice('/v1'.length)
+  // A path with a version of its own, further in, takes no other one.
+  return (path.includes('/v1/') ? prefix.replace(VERSION_END, '') : prefix) + path
 }
 
 function findCredentials(kind: Kind, { config, path }: Entry): readonly (Secret | undefined)[] {
@@ -158,9 +163,11 @@ function mergeServices(
   entry: Entry,
   address: Origin | undefined,
 ): Kind['services'] {
+  const join = (path: string): string => joinPath(address?.prefix ?? '', path)
   const place = (service: KindService): KindService => ({
     ...service,
-    path: joinPath(address?.prefix ?? '', service.path),
+    path: join(service.path),
+    ...(service.countPath !== undefined && { countPath: join(service.countPath) }),
   })
   const quirks = mergeQuirks(first.quirks, entry, first.dialect)
   return [{ ...place(first), quirks }, ...others.map(place)]
@@ -185,7 +192,7 @@ function mergeQuirks(own: Quirks, { config, path }: Entry, dialect: Dialect): Qu
   throw new ConfigFault([...path, 'quirks', ...fault.path], fault.message)
 }
 
-/** The file's names for quirks are ours but for one. */
+/** The file's names for quirks are ours, in its own spelling. */
 function readQuirks(given: NonNullable<SupplierConfig['quirks']>): Partial<Quirks> {
   const {
     usage,
@@ -194,6 +201,9 @@ function readQuirks(given: NonNullable<SupplierConfig['quirks']>): Partial<Quirk
     drop,
     rename,
     default: defaults,
+    thoughts,
+    call_ids: callIds,
+    strict_order: strictOrder,
   } = given
   return {
     ...(usage !== undefined && { usage }),
@@ -202,6 +212,9 @@ function readQuirks(given: NonNullable<SupplierConfig['quirks']>): Partial<Quirk
     ...(drop !== undefined && { drop }),
     ...(rename !== undefined && { rename }),
     ...(defaults !== undefined && { default: defaults }),
+    ...(thoughts !== undefined && { thoughts }),
+    ...(callIds !== undefined && { callIds }),
+    ...(strictOrder !== undefined && { strictOrder }),
   }
 }
 

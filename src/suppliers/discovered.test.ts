@@ -115,6 +115,7 @@ describe('discovery', () => {
       ownedBy: 'maker',
       limits: { contextWindow: 1000, outputCeiling: 100, imageTokens: 765, tokenizer: 'o200k' },
       capabilities: [],
+      reasoning: 'none',
     })
     expect(found.map((supplier) => [supplier.id, [...supplier.models]] as unknown)).toEqual([
       ['openai', [['shared', routeOf('shared-name', 1_000_000, 2_000_000)]]],

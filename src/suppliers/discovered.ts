@@ -7,7 +7,7 @@ import { NO_PLACE } from '../core/region.ts'
 import { Secret } from '../core/secret.ts'
 import { checkOrigin } from '../upstream/address.ts'
 import { toServices, type Kind } from './kind.ts'
-import { limitsOf } from './models.ts'
+import { abilitiesOf, limitsOf } from './models.ts'
 import { isSendable } from './sign.ts'
 import type { ModelRoute, Supplier } from './supplier.ts'
 
@@ -77,7 +77,7 @@ function findRoutes(
       prices: route.prices,
       ownedBy: model.ownedBy,
       limits: limitsOf(model),
-      capabilities: model.capabilities,
+      ...abilitiesOf(model, route),
     })
   }
   return routes

@@ -1,6 +1,7 @@
 // The contract of a kind of supplier: what all who have an account there share, as data. A configured
 // supplier is its kind, an account and whatever the operator knows better.
-import type { Dialect, Quirks } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { Quirks } from '../dialects/quirk.ts'
 import type { Signature, Supplier } from './supplier.ts'
 
 export interface Kind {
@@ -29,6 +30,8 @@ export interface KindService {
   readonly path: string
   readonly signature: Signature
   readonly quirks: Quirks
+  /** Where it counts the tokens of a request without answering it; absent: it does not. */
+  readonly countPath?: string
 }
 
 export type KindVersion = Pick<Kind, 'services'>
@@ -43,10 +46,18 @@ export function toServices(
   [first, ...others]: Kind['services'],
   prefix = '',
 ): Pick<Supplier, 'signature' | 'quirks' | 'services'> {
-  const { signature, quirks } = first
+  const { signature, quirks, dialect } = first
   const services = [
-    { dialect: first.dialect, path: prefix + first.path },
-    ...others.map((service) => ({ ...service, path: prefix + service.path })),
+    { dialect, ...pathsOf(first, prefix) },
+    ...others.map((service) => ({ ...service, ...pathsOf(service, prefix) })),
   ]
   return { signature, quirks, services }
+}
+
+function pathsOf(
+  { path, countPath }: KindService,
+  prefix: string,
+): Pick<KindService, 'path' | 'countPath'> {
+  const own = { path: prefix + path }
+  return countPath === undefined ? own : { ...own, countPath: prefix + countPath }
 }

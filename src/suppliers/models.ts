@@ -62,7 +62,7 @@ function listedRoute(
     prices: cataloguePrices(source, route),
     ownedBy: model.ownedBy,
     limits: limitsOf(model),
-    capabilities: model.capabilities,
+    ...abilitiesOf(model, route),
     ...timesOf(source, model.id, {}),
   }
 }
@@ -85,10 +85,30 @@ function namedRoute(
     ownedBy: model?.ownedBy ?? source.id,
     ...(model !== undefined && {
       limits: limitsOf(model, route === undefined ? habitsOf(source, id) : model),
-      capabilities: model.capabilities,
+      ...abilitiesOf(model, route),
     }),
     ...(entry.weight !== undefined && { weight: entry.weight }),
     ...timesOf(source, id, entry),
+  }
+}
+
+type Abilities = Pick<
+  ModelRoute,
+  'capabilities' | 'reasoning' | 'samples' | 'leastThinking' | 'refusedEfforts' | 'besideTools'
+>
+
+/** What a model can do, how it is told to think and what it refuses to be told: wherever it runs, but for tools. */
+export function abilitiesOf(model: CatalogueModel, route: CatalogueRoute | undefined): Abilities {
+  const { capabilities, thinking, sampling, leastThinking, refusedEfforts } = model
+  const { besideTools } = route ?? {}
+  const takesTools = besideTools !== 'refused'
+  return {
+    capabilities: takesTools ? capabilities : capabilities.filter((each) => each !== 'tools'),
+    ...(thinking !== undefined && { reasoning: thinking }),
+    ...(sampling === 'fixed' && { samples: false }),
+    ...(leastThinking !== undefined && { leastThinking }),
+    ...(refusedEfforts !== undefined && { refusedEfforts }),
+    ...(takesTools && besideTools !== undefined && { besideTools }),
   }
 }
 

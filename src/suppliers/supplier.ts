@@ -1,11 +1,14 @@
 // The contract of a supplier: data, not code. An address, a signature, the dialects it speaks and
 // where, its region, and what each model is called and costs there. One with several credentials is
 // listed once for each; which of them a call goes to is decided for every call.
-import type { Capability } from '../catalog/model.ts'
+import type { Capability, LeastThinking } from '../catalog/model.ts'
+import type { Effort } from '../core/chat.ts'
 import type { ModelLimits } from '../core/load.ts'
 import type { Secret } from '../core/secret.ts'
 import type { PriceList } from '../core/usage.ts'
-import type { Dialect, Quirks } from '../dialects/dialect.ts'
+import type { ReasoningHabit } from '../dialects/codec.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { Quirks } from '../dialects/quirk.ts'
 
 export interface Service {
   readonly dialect: Dialect
@@ -15,6 +18,8 @@ export interface Service {
   readonly signature?: Signature
   /** Where it is odd in other ways than they are. */
   readonly quirks?: Quirks
+  /** Where it counts the tokens of a request without answering it; absent: it does not. */
+  readonly countPath?: string
 }
 
 /** How long a supplier may take; what is absent is decided by whoever knows less about it. */
@@ -39,6 +44,18 @@ export interface ModelRoute {
   readonly capabilities?: readonly Capability[]
   /** Its share of the calls where they are shared out by weight; absent: the supplier's. */
   readonly weight?: number
+  /** How it is told to think; absent where nobody knows. */
+  readonly reasoning?: ReasoningHabit
+  /** It refuses to be told how to choose its words. */
+  readonly samples?: false
+  /** The least that it thinks, where it cannot be told not to. */
+  readonly leastThinking?: LeastThinking
+  /** Words for how much to think that it does not know. */
+  readonly refusedEfforts?: readonly Effort[]
+  /** What it is to be told of thinking beside tools, in a chat, where it refuses both. */
+  readonly besideTools?: 'unsaid' | 'off'
+  /** It is there to be asked for by its name, such as one that fails on purpose: nobody chooses it for a call. */
+  readonly byNameOnly?: true
   /** Ids of the dialects that it is spoken to in; absent: all that its supplier knows. */
   readonly dialects?: readonly string[]
 }

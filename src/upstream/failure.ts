@@ -12,6 +12,8 @@ export interface FailureOptions {
   readonly waitMs?: number | undefined
   /** The supplier's account has no money left. */
   readonly isSpent?: boolean
+  /** Nothing was sent, for a reason that lies in the request: it says nothing about the supplier. */
+  readonly isUnsayable?: boolean
 }
 
 export class AttemptFailure extends Error {
@@ -20,6 +22,7 @@ export class AttemptFailure extends Error {
   readonly isFinal: boolean
   readonly waitMs: number | undefined
   readonly isSpent: boolean
+  readonly isUnsayable: boolean
 
   constructor(problem: GatewayError, evidence: FailureEvidence, options: FailureOptions = {}) {
     super(problem.message, { cause: problem })
@@ -29,5 +32,6 @@ export class AttemptFailure extends Error {
     this.isFinal = options.isFinal === true
     this.waitMs = options.waitMs
     this.isSpent = options.isSpent === true
+    this.isUnsayable = options.isUnsayable === true
   }
 }

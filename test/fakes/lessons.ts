@@ -109,6 +109,7 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
   'GET /v1/models/{id*}': { fixed: 'test-model' },
   'POST /v1/chat/completions': { body: () => CALL },
   'POST /v1/messages': { body: () => CALL },
+  'POST /v1/messages/count_tokens': { body: () => CALL },
 
   'POST /v1/manage/accounts': { writes: ['name'], body: named },
   'GET /v1/manage/accounts': {},

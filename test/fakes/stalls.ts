@@ -20,8 +20,13 @@ import type { ModelRoute, Supplier } from '../../src/suppliers/supplier.ts'
 import { createUpstream } from '../../src/upstream/client.ts'
 import { supplierAt } from './gateway.ts'
 
-export const CHAT = openaiChat.id
-export const OTHER_LANGUAGE = { ...openaiChat, id: 'other' }
+export const CHAT: Dialect = openaiChat
+/** One that nothing can be converted into. */
+export const OTHER_LANGUAGE: Dialect = withoutCodec(openaiChat)
+
+function withoutCodec({ codec: _none, ...rest }: Dialect): Dialect {
+  return { ...rest, id: 'other' }
+}
 
 /** `a`, `a#2` where it has several credentials, `a/model` where that stands in. */
 export function label({ supplier, credential, rank, modelId }: Candidate): string {
@@ -105,6 +110,7 @@ export function candidateOf(route: Route, name: string): Candidate {
 /** A call that asks for nothing in particular. */
 export const NO_WISH: Omit<RouteAsk, 'route'> = {
   dialect: CHAT,
+  converts: true,
   regions: undefined,
   allowedModels: undefined,
   load: NO_LOAD,

@@ -162,13 +162,6 @@ describe.each(SDKS)('%s of the SDK', (_, Client) => {
       string,
     ])[] = [
       [{ model: 'nope' }, Client.NotFoundError, 404, 'model_not_found', 'not_found_error'],
-      [
-        { model: 'demo/chat' },
-        Client.BadRequestError,
-        400,
-        'capability_unsupported',
-        'invalid_request_error',
-      ],
       [{ messages: [] }, Client.BadRequestError, 400, 'missing_prompt', 'invalid_request_error'],
     ]
     for (const [changes, type, status, code, name] of cases) {

@@ -19,6 +19,13 @@ const ALL: readonly Capability[] = ['tools', 'images', 'json', 'reasoning']
 const IMAGE_TOKENS = 1700
 const SHARP_IMAGE_TOKENS = 4900
 
+// The models from opus-4.7 on answer 400 to temperature, top_p and top_k, the next generation of sonnet and haiku too
+// (platform.claude.com/docs/en/about-claude/models/migration-guide and …/models/haiku-5-5/migration-guide, seen 2026-11).
+
+// The newest think whatever they are told: opus-5-5 and fable-5-1 always, sonnet-5-5 at least between its calls. All
+// three answer 400 to a tool that must be called (platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5 and
+// …/sonnet-5-5/migration-guide, seen 2026-11). Haiku-5-5 and the older ones can be told not to.
+
 /** At the maker; inference in the US alone costs a tenth more for the models from 4.6 on. */
 function maker(as: string): RouteRow {
   return { as, uplift: { US: 10 } }
@@ -33,6 +40,8 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
+    sampling: 'fixed',
+    leastThinking: 'always',
     price: {
       input: '10.00',
       cachedInput: '0.25',
@@ -51,6 +60,8 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
+    sampling: 'fixed',
+    leastThinking: 'always',
     price: {
       input: '4.00',
       cachedInput: '0.20',
@@ -69,6 +80,7 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
+    sampling: 'fixed',
     price: {
       input: '5.00',
       cachedInput: '0.50',
@@ -87,6 +99,7 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
+    sampling: 'fixed',
     price: {
       input: '5.00',
       cachedInput: '0.50',
@@ -105,6 +118,8 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
+    sampling: 'fixed',
+    leastThinking: 'between_calls',
     price: {
       input: '2.00',
       cachedInput: '0.10',
@@ -123,6 +138,7 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
+    sampling: 'fixed',
     price: {
       input: '2.00',
       cachedInput: '0.20',
@@ -141,6 +157,8 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 64_000,
     imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
+    // It knows max all the same (https://platform.claude.com/docs/en/build-with-claude/effort, seen 2026-11).
+    refusedEfforts: ['xhigh'],
     price: {
       input: '3.00',
       cachedInput: '0.30',
@@ -159,6 +177,7 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: SHARP_IMAGE_TOKENS,
     capabilities: ALL,
+    sampling: 'fixed',
     price: {
       input: '0.10',
       cachedInput: '0.01',
@@ -185,6 +204,9 @@ export const anthropicModels: readonly ModelRow[] = [
     outputCeiling: 64_000,
     imageTokens: IMAGE_TOKENS,
     capabilities: ALL,
+    // Effort and adaptive thinking are what its successor brought
+    // (https://platform.claude.com/docs/en/models/haiku-5-5/whats-new-haiku-5-5, seen 2026-11).
+    thinking: 'budget',
     price: {
       input: '1.00',
       cachedInput: '0.10',

@@ -1,7 +1,7 @@
 // Chat models of this maker and their prices, as published. A row is a dated reading of a page: whoever
 // changes a figure changes the date with it, and a figure that no page shows stays out. So does a vocabulary:
 // that of the models up to gpt-5.6 is public (github.com/openai/tiktoken), that of gpt-6 is not.
-import type { Capability, LongContext, ModelRow, Provenance } from '../model.ts'
+import type { Capability, LongContext, ModelRow, Provenance, RouteRow } from '../model.ts'
 import { azure, regional } from '../regional.ts'
 
 const PRICING: Provenance = {
@@ -10,9 +10,22 @@ const PRICING: Provenance = {
 }
 
 const PLAIN: readonly Capability[] = ['tools', 'images', 'json']
-// On the chat-completions interface the models from gpt-5.6 on call tools only with reasoning switched
-// off, or not at all (gpt-6-astra, gpt-6.1): there they want the native one.
 const REASONING: readonly Capability[] = ['tools', 'images', 'json', 'reasoning']
+
+// A model that reasons takes no temperature, top_p or penalty but the default (seen for gpt-5 in langchaingo #1355,
+// 2025-08, for 5.6 in khoj #1377, for 6 in tee-gateway #154 and promptfoo #11039, 2026-09). Those from 5.1 to 5.4 do
+// not reason unless they are told to, and take them then.
+
+// On the chat-completions interface the models from gpt-5.2 on do not reason beside tools: there they want the native
+// one. Those up to 5.4 do not reason by default, and refuse to be told to (livekit/agents #5088, openai-openapi #541,
+// 2026-05); the others have to be told not to (webmcp-tools #417, joplin #16451, llm-memory-api #178 for 5.5, onyx
+// #15008 for 6-sol, 2026-09). Astra and 6.1-sol know no such word, so that they take no tools there (genkit #6303,
+// 2026-09; docs.laozhang.ai on function calling, 2026-10); 6.1-terra knows it (apidog.com/blog/gpt-6-1-terra-api, 2026-10).
+
+/** It asks its makers in their own language, and these take both. */
+function router(as: string): RouteRow {
+  return { as, besideTools: 'free' }
+}
 
 // What one image counts for at most, by https://developers.openai.com/api/docs/guides/images-vision (seen
 // 2026-10). Where its figures have changed the higher ones stand; gpt-6 and 6.1 but for astra are not on it.
@@ -39,6 +52,8 @@ export const openaiModels: readonly ModelRow[] = [
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'refused',
     price: {
       input: '2.00',
       cachedInput: '0.10',
@@ -52,7 +67,7 @@ export const openaiModels: readonly ModelRow[] = [
       }),
     },
     priced: PRICING,
-    suppliers: { openai: regional('gpt-6.1-sol'), openrouter: 'openai/gpt-6.1-sol' },
+    suppliers: { openai: regional('gpt-6.1-sol'), openrouter: router('openai/gpt-6.1-sol') },
   },
   {
     id: 'gpt-6.1-terra',
@@ -61,6 +76,8 @@ export const openaiModels: readonly ModelRow[] = [
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'off',
     price: {
       input: '1.00',
       cachedInput: '0.05',
@@ -72,7 +89,7 @@ export const openaiModels: readonly ModelRow[] = [
       source: 'https://developers.openai.com/api/docs/models/gpt-6.1-terra',
       date: '2026-10-26',
     },
-    suppliers: { openai: regional('gpt-6.1-terra'), openrouter: 'openai/gpt-6.1-terra' },
+    suppliers: { openai: regional('gpt-6.1-terra'), openrouter: router('openai/gpt-6.1-terra') },
   },
   {
     id: 'gpt-6-astra',
@@ -82,6 +99,8 @@ export const openaiModels: readonly ModelRow[] = [
     outputCeiling: 128_000,
     imageTokens: patches(30_000, 1.2),
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'refused',
     price: {
       input: '10.00',
       cachedInput: '1.00',
@@ -99,7 +118,7 @@ export const openaiModels: readonly ModelRow[] = [
     suppliers: {
       openai: regional('gpt-6-astra'),
       azure: azure('gpt-6-astra', 20),
-      openrouter: 'openai/gpt-6-astra',
+      openrouter: router('openai/gpt-6-astra'),
     },
   },
   {
@@ -109,6 +128,8 @@ export const openaiModels: readonly ModelRow[] = [
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'off',
     price: {
       input: '2.00',
       cachedInput: '0.20',
@@ -122,7 +143,7 @@ export const openaiModels: readonly ModelRow[] = [
       }),
     },
     priced: PRICING,
-    suppliers: { openai: regional('gpt-6-sol'), openrouter: 'openai/gpt-6-sol' },
+    suppliers: { openai: regional('gpt-6-sol'), openrouter: router('openai/gpt-6-sol') },
   },
   {
     id: 'gpt-6-luna',
@@ -131,6 +152,8 @@ export const openaiModels: readonly ModelRow[] = [
     contextWindow: 1_050_000,
     outputCeiling: 128_000,
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'off',
     price: {
       input: '0.10',
       cachedInput: '0.01',
@@ -139,7 +162,7 @@ export const openaiModels: readonly ModelRow[] = [
       longContext: long({ input: '0.20', cachedInput: '0.02', cacheWrite: '0.25', output: '0.75' }),
     },
     priced: PRICING,
-    suppliers: { openai: regional('gpt-6-luna'), openrouter: 'openai/gpt-6-luna' },
+    suppliers: { openai: regional('gpt-6-luna'), openrouter: router('openai/gpt-6-luna') },
   },
   {
     id: 'gpt-5.6-terra',
@@ -150,6 +173,8 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(30_000, 1.2),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'off',
     price: {
       input: '2.00',
       cachedInput: '0.20',
@@ -174,6 +199,8 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(30_000, 1.2),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'off',
     price: {
       input: '0.20',
       cachedInput: '0.02',
@@ -193,6 +220,8 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(10_000, 1.2),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    sampling: 'fixed',
+    besideTools: 'off',
     price: {
       input: '5.00',
       cachedInput: '0.50',
@@ -203,7 +232,7 @@ export const openaiModels: readonly ModelRow[] = [
     suppliers: {
       openai: regional('gpt-5.5'),
       azure: azure('gpt-5.5'),
-      openrouter: 'openai/gpt-5.5',
+      openrouter: router('openai/gpt-5.5'),
     },
   },
   {
@@ -215,6 +244,7 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(10_000, 1.2),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    besideTools: 'unsaid',
     price: {
       input: '2.50',
       cachedInput: '0.25',
@@ -225,7 +255,7 @@ export const openaiModels: readonly ModelRow[] = [
     suppliers: {
       openai: regional('gpt-5.4'),
       azure: azure('gpt-5.4'),
-      openrouter: 'openai/gpt-5.4',
+      openrouter: router('openai/gpt-5.4'),
     },
   },
   {
@@ -237,12 +267,13 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(10_000, 1.62),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    besideTools: 'unsaid',
     price: { input: '0.75', cachedInput: '0.075', output: '4.50' },
     priced: PRICING,
     suppliers: {
       openai: regional('gpt-5.4-mini'),
       azure: azure('gpt-5.4-mini'),
-      openrouter: 'openai/gpt-5.4-mini',
+      openrouter: router('openai/gpt-5.4-mini'),
     },
   },
   {
@@ -254,12 +285,13 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(10_000, 2.46),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    besideTools: 'unsaid',
     price: { input: '0.20', cachedInput: '0.02', output: '1.25' },
     priced: PRICING,
     suppliers: {
       openai: regional('gpt-5.4-nano'),
       azure: azure('gpt-5.4-nano'),
-      openrouter: 'openai/gpt-5.4-nano',
+      openrouter: router('openai/gpt-5.4-nano'),
     },
   },
   {
@@ -271,6 +303,7 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(1536, 1.2),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    besideTools: 'unsaid',
     price: { input: '1.75', cachedInput: '0.175', output: '14.00' },
     priced: PRICING,
     suppliers: { openai: 'gpt-5.2', azure: azure('gpt-5.2') },
@@ -299,6 +332,7 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: tiles(70, 140),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    sampling: 'fixed',
     price: { input: '1.25', cachedInput: '0.125', output: '10.00' },
     priced: PRICING,
     suppliers: { openai: 'gpt-5', azure: azure('gpt-5') },
@@ -312,6 +346,7 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(1536, 1.62),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    sampling: 'fixed',
     price: { input: '0.25', cachedInput: '0.025', output: '2.00' },
     priced: PRICING,
     suppliers: {
@@ -329,6 +364,7 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: patches(1536, 2.46),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    sampling: 'fixed',
     price: { input: '0.05', cachedInput: '0.005', output: '0.40' },
     priced: PRICING,
     suppliers: { openai: 'gpt-5-nano', azure: azure('gpt-5-nano') },
@@ -342,6 +378,7 @@ export const openaiModels: readonly ModelRow[] = [
     imageTokens: tiles(75, 150),
     tokenizer: 'o200k',
     capabilities: REASONING,
+    sampling: 'fixed',
     price: { input: '2.00', cachedInput: '0.50', output: '8.00' },
     priced: PRICING,
     suppliers: { openai: 'o3', azure: azure('o3') },

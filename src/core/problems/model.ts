@@ -50,8 +50,10 @@ export const MODEL = {
     group: 'A',
     blame: 'caller',
     raised: true,
-    explanation: 'Automatic choice found no model that the key may use for this request.',
-    action: 'Name a model yourself, or widen the models and regions of the key.',
+    explanation:
+      'Automatic choice found no model that the key may use and that can do what the request needs.',
+    action:
+      'Do without what ruled the models out, name a model, or widen the models and regions of the key.',
   },
   autorouter_unavailable: {
     status: 503,
@@ -66,9 +68,10 @@ export const MODEL = {
     status: 400,
     group: 'A',
     blame: 'caller',
-    raised: false,
-    explanation: 'The requested mode of automatic choice does not exist.',
-    action: 'Use plain auto, or name a model.',
+    raised: true,
+    explanation:
+      'The model auto is asked for where the operator does not offer it, or in a mode that does not exist.',
+    action: 'Name a model, or ask for plain auto at an endpoint that offers it.',
   },
   unsupported_autorouter_algorithm: {
     status: 400,

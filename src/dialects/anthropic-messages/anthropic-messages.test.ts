@@ -3,7 +3,7 @@ import { describe, expect, it } from 'bun:test'
 import fc from 'fast-check'
 import { extra, space } from '../../../test/fakes/json-text.ts'
 import { GatewayError } from '../../core/problem.ts'
-import type { Quirks } from '../dialect.ts'
+import type { Quirks } from '../quirk.ts'
 import { anthropicMessages } from './index.ts'
 
 const encoder = new TextEncoder()
@@ -98,6 +98,67 @@ describe('a request on its way to a supplier', () => {
     [{ rename: { top_k: 'cache_control' } }, 'rename'],
   ])('is kept from the quirk %j', (quirks, place) => {
     expect(relay.findFault?.({ usage: 'always', ...quirks })?.path[0]).toBe(place)
+  })
+})
+
+describe('what a model has thought, on its way to a supplier', () => {
+  const MARKED = '{"type":"thinking","thinking":"t","signature":"gw1.x"}'
+  const HIDDEN = '{"data":"gw1.x","type":"redacted_thinking"}'
+  const OWN = '{"type":"thinking","thinking":"t","signature":"EqoB"}'
+  const TEXT = '{"type":"text","text":"x"}'
+  const NOTHING = '{"type":"text","text":"…"}'
+
+  function relayed(content: string, dropsThoughts = false): string {
+    const frame = (list: string): string =>
+      `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"u"},{"role":"assistant","content":${list}}]}`
+    const body = encoder.encode(frame(content))
+    const rewrite = { model: 'm', usage: 'always' as const }
+    const adjustment = { maxTokens: undefined, dropsThoughts }
+    const sent = relay.patch(body, anthropicMessages.peek(body), rewrite, adjustment)
+    const [before = '', after = ''] = frame('|').split('|')
+    const text = decoder.decode(sent)
+    expect(text.startsWith(before) && text.endsWith(after)).toBe(true)
+    return text.slice(before.length, text.length - after.length)
+  }
+
+  it.each([
+    ['passes as it is where the supplier made it', `[ ${OWN} , ${TEXT} ]`, `[ ${OWN} , ${TEXT} ]`],
+    ['goes from the front', `[ ${MARKED} , ${TEXT} ]`, `[ ${TEXT} ]`],
+    ['goes from the end', `[ ${TEXT} , ${HIDDEN}]`, `[ ${TEXT} ]`],
+    ['goes from between', `[${TEXT},${HIDDEN}, ${MARKED},${TEXT}]`, `[${TEXT},${TEXT}]`],
+    [
+      'goes from three places',
+      `[${MARKED},${TEXT},${MARKED},${OWN},${HIDDEN}]`,
+      `[${TEXT},${OWN}]`,
+    ],
+    ['leaves something behind', `[ ${MARKED} ]`, `[ ${NOTHING} ]`],
+    ['leaves one thing behind', `[ ${MARKED}, ${HIDDEN} ]`, `[ ${NOTHING} ]`],
+  ])('%s', (_, content, expected) => {
+    expect(relayed(content)).toBe(expected)
+  })
+
+  it('goes altogether where the supplier has refused it', () => {
+    expect(relayed(`[${OWN},${TEXT},${MARKED}]`, true)).toBe(`[${TEXT}]`)
+    expect(relayed(`[${OWN},{"type":"redacted_thinking","data":"x"}]`, true)).toBe(`[${NOTHING}]`)
+  })
+
+  it('stays inside of what is no message', () => {
+    const inside = `[{"type":"tool_result","tool_use_id":"t","content":[${MARKED}]}]`
+    expect(relayed(inside, true)).toBe(inside)
+  })
+
+  it('is a list in any order and with any gaps', () => {
+    const blocks = fc.array(fc.constantFrom(MARKED, HIDDEN, OWN, TEXT), { minLength: 1 })
+    fc.assert(
+      fc.property(blocks, space, fc.boolean(), (list, gap, dropsAll) => {
+        const kept = list.filter((each) => each === TEXT || (each === OWN && !dropsAll))
+        const sent: unknown = JSON.parse(
+          relayed(`[${gap}${list.join(`${gap},${gap}`)}${gap}]`, dropsAll),
+        )
+        const expected = kept.length === 0 ? [NOTHING] : kept
+        expect(sent).toEqual(expected.map((each): unknown => JSON.parse(each)))
+      }),
+    )
   })
 })
 

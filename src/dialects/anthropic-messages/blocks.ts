@@ -4,6 +4,7 @@
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import { fault, noteOpening, refuse, type Draft } from '../draft.ts'
+import { SEAL_PREFIX } from '../seal.ts'
 import { readType } from './cost.ts'
 import { BLOCK_KEYS } from './fields.ts'
 import { checkSource, NO_SOURCE, readSource, SOURCE } from './source.ts'
@@ -13,6 +14,8 @@ const TEXT = 1
 const SOURCE_FIELD = 2
 const CONTENT = 3
 const TOOL = 4
+const SIGNATURE = BLOCK_KEYS.names.indexOf('signature')
+const DATA = BLOCK_KEYS.names.indexOf('data')
 
 const KINDS = new KeySet([
   'image',
@@ -34,25 +37,33 @@ const KINDS = new KeySet([
 ])
 const IMAGE = 0
 const DOCUMENT = 1
+const THINKING = 5
+const REDACTED_THINKING = 6
+
+const MARK = `"${SEAL_PREFIX}`
 
 const QUOTE = 0x22
 
-export function readBlocks(draft: Draft, place: string): void {
+/** What was thought is noted where it is said by a message itself, and not inside of something in it. */
+export function readBlocks(draft: Draft, place: string, isMessage = false): void {
   const { cursor } = draft
   cursor.enterArray()
   for (let index = 0; cursor.nextItem(); index++)
     if (draft.fault !== undefined) cursor.skip()
-    else if (cursor.isObject()) readBlock(draft, `${place}[${index}]`)
+    else if (cursor.isObject()) readBlock(draft, `${place}[${index}]`, isMessage)
     else refuse(draft, `${place}[${index}]`, 'must be an object')
 }
 
-function readBlock(draft: Draft, place: string): void {
+function readBlock(draft: Draft, place: string, isMessage: boolean): void {
   const { cursor } = draft
+  const blockFrom = cursor.at
   let kind: number | undefined
   let source = NO_SOURCE
+  let isMarked = false
   cursor.enterObject()
   for (let key = cursor.nextKey(BLOCK_KEYS); key !== END; key = cursor.nextKey(BLOCK_KEYS)) {
     const from = cursor.at
+    isMarked ||= isMark(draft, key)
     if (key === TYPE) kind = readKind(draft)
     else if (key === SOURCE_FIELD) source = readSource(draft, `${place}.source`, readBlocks)
     else if (key === CONTENT && cursor.isArray()) readBlocks(draft, `${place}.content`)
@@ -63,6 +74,22 @@ function readBlock(draft: Draft, place: string): void {
   if (kind === undefined)
     fault(draft, 'validation_error', `${place}.type`, `\`${place}.type\` is missing.`)
   else weigh(draft, kind, source, place)
+  if (isMessage) noteThought(draft, kind, blockFrom, isMarked)
+}
+
+function noteThought(
+  { thoughts, cursor }: Draft,
+  kind: number | undefined,
+  from: number,
+  isMarked: boolean,
+): void {
+  if (kind === THINKING || kind === REDACTED_THINKING)
+    thoughts.push({ from, to: cursor.at, isMarked })
+}
+
+/** A seal that this gateway has made, by its raw spelling. */
+function isMark({ cursor }: Draft, key: number): boolean {
+  return (key === SIGNATURE || key === DATA) && cursor.startsWith(MARK)
 }
 
 /** By its raw spelling: an escaped one is not known. */

@@ -52,7 +52,7 @@ export function fieldKey(field: RequestField): number {
 }
 
 export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
-export const THINKING_KEYS = new KeySet(['budget_tokens'], STRICT)
+export const THINKING_KEYS = new KeySet(['budget_tokens', 'type'], STRICT)
 export const CONTEXT_KEYS = new KeySet(['edits'], STRICT)
 export const TYPE_KEYS = new KeySet(['type'], STRICT)
 

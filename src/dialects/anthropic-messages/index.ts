@@ -1,6 +1,8 @@
 // The messages language. This file assembles the dialect; each half has a file of its own.
 import type { Dialect } from '../dialect.ts'
 import { readAnswer } from './answer.ts'
+import { codec } from './codec/index.ts'
+import { count } from './count.ts'
 import { cutOff } from './cut-off.ts'
 import { readHeaders } from './headers.ts'
 import { patch } from './patch.ts'
@@ -21,4 +23,6 @@ export const anthropicMessages: Dialect = {
     findFault: (quirks) => messagesQuirks.findFault(quirks),
   },
   problem,
+  count,
+  codec,
 }

@@ -69,7 +69,7 @@ function skip({ cursor }: Draft): number {
 function readContent(draft: Draft, field: string): boolean {
   const { cursor } = draft
   const from = cursor.at
-  if (cursor.isArray()) readBlocks(draft, field)
+  if (cursor.isArray()) readBlocks(draft, field, true)
   else {
     const isText = cursor.isString()
     cursor.skip()

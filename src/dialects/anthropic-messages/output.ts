@@ -1,6 +1,6 @@
 // How much text a model has put out, for the calls whose supplier does not tell: answer, thoughts and the input
 // of tools. What is said in a way that nobody here knows counts for something too: only silence is nothing.
-import { isBlank, isFields, type Fields } from '../json.ts'
+import { isBlank, isFields, printShallow, type Fields } from '../json.ts'
 
 /** Fields of a block that say nothing by themselves. */
 const MARKS = new Set(['type', 'id', 'signature', 'caller'])
@@ -18,7 +18,7 @@ export function outputOfBlock(block: unknown): number {
     textBytes(block['data']) +
     textBytes(block['content']) +
     textBytes(name) +
-    (isBlank(input) ? 0 : Buffer.byteLength(JSON.stringify(input)))
+    (isBlank(input) ? 0 : textBytes(printShallow(input)))
   return bytes === 0 && saysSomething(block) ? 1 : bytes
 }
 

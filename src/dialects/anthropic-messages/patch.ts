@@ -1,10 +1,11 @@
 // The splices that a relayed messages request gets, and no others: the model's name at the supplier, the
-// gateway's own fields taken out, the output limit where it is lowered, and the supplier's quirks.
+// gateway's own fields taken out, thoughts that the supplier cannot read, the output limit where it is lowered,
+// and the supplier's quirks.
 import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
-import type { Adjustment, BodyLayout, Facts, Rewrite } from '../dialect.ts'
+import type { Adjustment, BodyLayout, Facts, Rewrite, Thought } from '../dialect.ts'
 import { hasQuirks, NO_EDITS } from '../quirks.ts'
 import { lowerBudget } from './budget.ts'
-import { fieldKey } from './fields.ts'
+import { fieldKey, THINKING_KEYS } from './fields.ts'
 import { messagesQuirks } from './quirks.ts'
 
 const MODEL = fieldKey('model')
@@ -12,6 +13,7 @@ const REGION = fieldKey('region')
 const METADATA = fieldKey('metadata')
 const LIMIT = fieldKey('max_tokens')
 const THINKING = fieldKey('thinking')
+const BUDGET = THINKING_KEYS.names.indexOf('budget_tokens')
 
 export function patch(
   body: Uint8Array,
@@ -27,11 +29,30 @@ export function patch(
   if (dropped.size > 0 || hasOwn(layout)) splices.push(...drop(layout, dropped))
   splices.push(...edits)
   const limit = adjustment?.maxTokens
+  const dropsAll = adjustment?.dropsThoughts === true
   if (limit !== undefined) splices.push(set(layout, LIMIT, limit))
-  if (limit !== undefined && !isDropped(dropped, THINKING))
-    splices.push(...lowerBudget(body, layout, limit))
+  if (!isDropped(dropped, THINKING)) splices.push(...setBudget(body, layout, adjustment))
+  if (facts.thoughts.length > 0) splices.push(...dropThoughts(body, facts.thoughts, dropsAll))
   if (splices.length > 1) splices.sort((left, right) => left.from - right.from)
   return applySplices(body, splices)
+}
+
+/** Models that think by a budget do so only where they are shown what they have thought before. */
+const UNTHINKING = { type: 'disabled' }
+
+function setBudget(
+  body: Uint8Array,
+  layout: BodyLayout,
+  adjustment: Adjustment | undefined,
+): readonly Splice[] {
+  if (adjustment === undefined || layout.thinking?.some(isBudget) !== true) return []
+  if (adjustment.dropsThoughts === true) return [set(layout, THINKING, UNTHINKING)]
+  const { maxTokens } = adjustment
+  return maxTokens === undefined ? [] : lowerBudget(body, layout, maxTokens)
+}
+
+function isBudget({ key }: Member): boolean {
+  return key === BUDGET
 }
 
 /** What is the gateway's and not the supplier's: also a region of null, which is none. */
@@ -62,7 +83,60 @@ function isDropped(dropped: ReadonlySet<Member>, field: number): boolean {
   return false
 }
 
-function set({ members }: BodyLayout, field: number, to: string | number): Splice {
+function set({ members }: BodyLayout, field: number, to: string | number | object): Splice {
   const member = members.find(({ key }) => key === field)!
   return { from: member.value, to: member.to, text: JSON.stringify(to) }
+}
+
+const COMMA = 0x2c
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+const SPACE = 0x20
+
+/** Suppliers refuse a message without content, and a text without letters. */
+const NOTHING = '{"type":"text","text":"…"}'
+
+/** Takes blocks out of the messages that they stand in: those that no supplier of this language can read, or all. */
+function dropThoughts(
+  body: Uint8Array,
+  thoughts: readonly Thought[],
+  dropsAll: boolean,
+): readonly Splice[] {
+  const splices: Splice[] = []
+  let run: Thought[] = []
+  for (const thought of thoughts) {
+    if (!dropsAll && !thought.isMarked) continue
+    const last = run.at(-1)
+    if (last !== undefined && !isNext(body, last, thought)) {
+      splices.push(...dropRun(body, run))
+      run = []
+    }
+    run.push(thought)
+  }
+  return run.length === 0 ? splices : [...splices, ...dropRun(body, run)]
+}
+
+/** Nothing but a comma stands between them. */
+function isNext(body: Uint8Array, last: Thought, { from }: Thought): boolean {
+  const comma = skipSpace(body, last.to, 1)
+  return body[comma] === COMMA && skipSpace(body, comma + 1, 1) === from
+}
+
+/** Neighbours go in one piece, with the one comma that they make superfluous. */
+function dropRun(body: Uint8Array, run: readonly Thought[]): readonly Splice[] {
+  const { from } = run[0]!
+  const { to, from: lastFrom } = run.at(-1)!
+  const before = skipSpace(body, from - 1, -1)
+  const after = skipSpace(body, to, 1)
+  if (body[before] !== OPEN_LIST) return [{ from: before, to, text: '' }]
+  if (body[after] !== CLOSE_LIST) return [{ from, to: skipSpace(body, after + 1, 1), text: '' }]
+  const rest = lastFrom === from ? [] : [{ from, to: lastFrom, text: '' }]
+  return [...rest, { from: lastFrom, to, text: NOTHING }]
+}
+
+/** The next place, in one of two directions, that is no white space. */
+function skipSpace(body: Uint8Array, from: number, step: 1 | -1): number {
+  let at = from
+  while (body[at]! <= SPACE) at += step
+  return at
 }

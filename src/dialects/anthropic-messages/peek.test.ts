@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'bun:test'
 import { GatewayError } from '../../core/problem.ts'
 import { REQUEST_FIELDS } from './fields.ts'
-import { peek } from './peek.ts'
+import { peek, peekCount } from './peek.ts'
 
 const encoder = new TextEncoder()
 const USER = { role: 'user', content: 'Hi' }
@@ -54,6 +54,29 @@ describe('peek', () => {
     expect(facts({ ...absent, ...more, ...strange }).load.unbounded).toBeUndefined()
     expect(facts({ max_tokens: 0 }).maxTokens).toBe(0)
     expect(facts({ service_tier: 'standard_only', speed: 'standard' }).maxTokens).toBe(9)
+  })
+
+  it('knows whether the model is asked to think', () => {
+    const asks = (thinking: unknown): boolean => facts({ thinking }).asksReasoning
+    expect([undefined, null, {}, { type: 'disabled' }].map(asks)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect(['enabled', 'adaptive', 'between-tools'].map((type) => asks({ type }))).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it('demands no limit of what is only to be counted, and refuses the same otherwise', () => {
+    const count = (changes: object) =>
+      peekCount(encoder.encode(JSON.stringify({ model: 'm', messages: [USER], ...changes })))
+    expect(count({}).maxTokens).toBeUndefined()
+    expect(count({ max_tokens: 7 }).maxTokens).toBe(7)
+    expect(problemOf(() => count({ thread: { type: 'create' } })).param).toBe('thread')
   })
 
   it('takes what the system says at the front and among the messages, in either form', () => {

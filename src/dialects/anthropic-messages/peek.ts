@@ -1,6 +1,7 @@
 // Reads from a messages request what admission needs, in one pass, and refuses what every supplier would
 // call wrong. Unknown fields pass; the supplier judges them.
 import { GatewayError } from '../../core/problem.ts'
+import { KeySet } from '../../wire/key-set.ts'
 import type { Facts } from '../dialect.ts'
 import { fault, noteOpening, refuse, type Draft } from '../draft.ts'
 import {
@@ -32,6 +33,11 @@ import { readMessages } from './messages.ts'
 const TIERS = ['auto', 'standard_only']
 /** None at all is how a cache is filled without an answer (the maker's reference of the interface, seen 2026-11). */
 const LIMIT = { from: 0, to: Number.MAX_SAFE_INTEGER, whole: true }
+
+/** Of what `thinking` has. */
+const BUDGET = 0
+const TYPE = 1
+const OFF = new KeySet(['disabled'])
 
 type Reader = (draft: Draft) => void
 
@@ -66,14 +72,19 @@ function isUnbounded(field: RequestField): field is UnboundedField {
 }
 
 export function peek(body: Uint8Array): Facts {
-  const facts = readRequest(body, REQUEST_KEYS, (draft, key) => READERS_BY_KEY[key]!(draft))
-  if (facts.maxTokens !== undefined)
-    return writesLong(body) ? { ...facts, load: { ...facts.load, writesLong: true } } : facts
+  const facts = peekCount(body)
+  if (facts.maxTokens !== undefined) return facts
   throw new GatewayError(
     'missing_fields',
     'Send `max_tokens`: the most tokens that the answer may have.',
     { param: 'max_tokens' },
   )
+}
+
+/** The same for a request that is only to be counted: nothing is answered, so nothing limits the answer. */
+export function peekCount(body: Uint8Array): Facts {
+  const facts = readRequest(body, REQUEST_KEYS, (draft, key) => READERS_BY_KEY[key]!(draft))
+  return writesLong(body) ? { ...facts, load: { ...facts.load, writesLong: true } } : facts
 }
 
 function readSystem(draft: Draft): void {
@@ -89,8 +100,12 @@ function readSystem(draft: Draft): void {
 function readThinking(draft: Draft): void {
   const { cursor, load } = draft
   if (!cursor.isObject()) return refuse(draft, 'thinking', 'must be an object')
-  draft.thinking = readMembers(draft, THINKING_KEYS, () => {
-    if (cursor.isNumber()) load.thinkingTokens = LEAST_BUDGET
+  draft.thinking = readMembers(draft, THINKING_KEYS, (key) => {
+    if (key === TYPE && cursor.isString()) {
+      draft.asksReasoning = cursor.word(OFF) < 0
+      return
+    }
+    if (key === BUDGET && cursor.isNumber()) load.thinkingTokens = LEAST_BUDGET
     cursor.skip()
   })
 }

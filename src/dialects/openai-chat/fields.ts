@@ -28,6 +28,8 @@ export const REQUEST_FIELDS = [
   'metadata',
   'tools',
   'response_format',
+  'reasoning_effort',
+  'reasoning',
   ...REFUSED_FIELDS,
   'service_tier',
   ...COST_FIELDS,
@@ -42,6 +44,7 @@ export function fieldKey(field: RequestField): number {
 export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
 export const STREAM_OPTION_KEYS = new KeySet(['include_usage'], STRICT)
 export const FORMAT_KEYS = new KeySet(['type'], { once: true })
+export const REASONING_KEYS = new KeySet(['effort', 'enabled'])
 export const URL_KEYS = new KeySet(['url'], STRICT)
 export const AUDIO_KEYS = new KeySet(['data'], STRICT)
 export const FILE_KEYS = new KeySet(['file_data'], STRICT)
@@ -57,6 +60,7 @@ export const MESSAGE_KEYS = new KeySet(
     'refusal',
     'audio',
     'images',
+    'reasoning_details',
     'cache_control',
     'name',
     'tool_call_id',

@@ -1,6 +1,7 @@
 // The chat-completions language. This file assembles the dialect; each half has a file of its own.
 import type { Dialect } from '../dialect.ts'
 import { readAnswer } from './answer.ts'
+import { codec } from './codec/index.ts'
 import { cutOff } from './cut-off.ts'
 import { normalize } from './normalize.ts'
 import { patch } from './patch.ts'
@@ -21,4 +22,5 @@ export const openaiChat: Dialect = {
     normalize,
   },
   problem,
+  codec,
 }

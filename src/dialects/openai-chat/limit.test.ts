@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'bun:test'
 import fc from 'fast-check'
 import { extra, jsonText, requestText, space } from '../../../test/fakes/json-text.ts'
-import type { Quirks } from '../dialect.ts'
+import type { Quirks } from '../quirk.ts'
 import { openaiChat } from './index.ts'
 
 const encoder = new TextEncoder()

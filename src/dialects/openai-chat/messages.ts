@@ -3,6 +3,7 @@
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import { fault, noteOpening, refuse, type Draft } from '../draft.ts'
+import { SEAL_PREFIX } from '../seal.ts'
 import { MESSAGE_KEYS } from './fields.ts'
 import { readParts } from './parts.ts'
 
@@ -11,6 +12,10 @@ const ROLE = 0
 const CONTENT = 1
 const AUDIO = 5
 const IMAGES = 6
+const THOUGHTS = 7
+
+const BACKSLASH = 0x5c
+const MARK = Buffer.from(`"${SEAL_PREFIX}`)
 
 export function readMessages(draft: Draft): void {
   const { cursor } = draft
@@ -34,7 +39,7 @@ function readMessage(draft: Draft, index: number): void {
   for (let key = cursor.nextKey(MESSAGE_KEYS); key !== END; key = cursor.nextKey(MESSAGE_KEYS)) {
     if (key === ROLE) role = readRole(draft, index)
     else if (key === CONTENT) hasContent = readContent(draft, index)
-    else if (key < 0 || key > IMAGES || cursor.isNull()) cursor.skip()
+    else if (key < 0 || key > THOUGHTS || cursor.isNull()) cursor.skip()
     else {
       // Tool calls, a refusal or audio stand in for text that is null or left out.
       if (key <= AUDIO) hasSubstitute = true
@@ -59,6 +64,7 @@ function readOther(draft: Draft, key: number, index: number): void {
   // Sound that was put out before, by its id.
   if (key === AUDIO) draft.load.elsewhere ??= `messages[${index}].audio`
   if (key === IMAGES && cursor.isArray()) countImages(draft)
+  else if (key === THOUGHTS) readThoughts(draft)
   else cursor.skip()
 }
 
@@ -66,6 +72,22 @@ function readOther(draft: Draft, key: number, index: number): void {
 function countImages({ cursor, load }: Draft): void {
   cursor.enterArray()
   for (; cursor.nextItem(); load.images++) cursor.skip()
+}
+
+/** What this gateway has sealed for a supplier of another language is of no use to any that speaks this one. */
+function readThoughts({ cursor, body, thoughts }: Draft): void {
+  const from = cursor.keyAt
+  const value = cursor.at
+  cursor.skip()
+  if (isMarked(body, value, cursor.at)) thoughts.push({ from, to: cursor.at, isMarked: true })
+}
+
+/** A text in there begins with the mark: a quote behind a backslash begins none. */
+function isMarked({ buffer, byteOffset }: Uint8Array, from: number, to: number): boolean {
+  const text = Buffer.from(buffer, byteOffset + from, to - from)
+  let at = text.indexOf(MARK)
+  while (at > 0 && text[at - 1] === BACKSLASH) at = text.indexOf(MARK, at + 1)
+  return at >= 0
 }
 
 function refuseEmpty(draft: Draft, index: number): void {

@@ -1,7 +1,8 @@
 // The splices that a relayed chat request gets, and no others: the model's name at the supplier, the
-// gateway's own fields taken out, the usage frame asked for on streams, the output limit where it is
-// lowered, and the supplier's quirks.
+// gateway's own fields and what it has sealed for others taken out, the usage frame asked for on streams, the
+// output limit where it is lowered, and the supplier's quirks.
 import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
+import type { Span } from '../../core/load.ts'
 import type { Adjustment, BodyLayout, Facts, Rewrite } from '../dialect.ts'
 import { hasQuirks, isNull, NO_EDITS } from '../quirks.ts'
 import { fieldKey } from './fields.ts'
@@ -31,8 +32,30 @@ export function patch(
     const limits = findLimits(body, layout, edits.dropped)
     splices.push(...setLimits(limits, layout, rewrite, adjustment.maxTokens))
   }
+  dropThoughts(body, facts, splices)
   if (splices.length > 1) splices.sort((left, right) => left.from - right.from)
   return applySplices(body, splices)
+}
+
+const COMMA = 0x2c
+const SPACE = 0x20
+
+function dropThoughts(body: Uint8Array, { thoughts }: Facts, splices: Splice[]): void {
+  for (const thought of thoughts) splices.push(dropMember(body, thought))
+}
+
+/** Takes a member out whose neighbours nobody has noted, with one of the commas beside it. */
+function dropMember(body: Uint8Array, { from, to }: Span): Splice {
+  let next = to
+  while (body[next]! <= SPACE) next++
+  if (body[next] === COMMA) {
+    do next++
+    while (body[next]! <= SPACE)
+    return { from, to: next, text: '' }
+  }
+  let comma = from - 1
+  while (body[comma]! <= SPACE) comma--
+  return { from: body[comma] === COMMA ? comma : from, to, text: '' }
 }
 
 /** What is the gateway's and not the supplier's: also a region of null, which is none. */

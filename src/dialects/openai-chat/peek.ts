@@ -18,6 +18,7 @@ import { readExtra, readUnbounded, UNBOUNDED_FIELDS } from '../unbounded.ts'
 import { readModalities, readPrediction, readPrevious, readTools, readVoice } from './cost.ts'
 import {
   FORMAT_KEYS,
+  REASONING_KEYS,
   REQUEST_FIELDS,
   REQUEST_KEYS,
   STREAM_OPTION_KEYS,
@@ -47,6 +48,10 @@ const READERS: Readonly<Record<Exclude<RequestField, UnboundedField | RefusedFie
   metadata: readMetadata,
   tools: readTools,
   response_format: readFormat,
+  reasoning_effort: (draft) => {
+    if (!isOff(draft)) draft.asksReasoning = true
+  },
+  reasoning: readReasoning,
   service_tier: (draft) => readTier(draft, TIERS),
   prediction: readPrediction,
   modalities: readModalities,
@@ -90,4 +95,23 @@ function readFormat(draft: Draft): void {
     if (!FORMATS.includes(cursor.shortText(WORD_BYTES_MAX) ?? ''))
       fault(draft, 'validation_error', field, `\`${field}\` must be one of ${FORMATS.join(', ')}.`)
   })
+}
+
+/** Its effort, or whether it is to think at all. Who says neither asks for it by naming it. */
+function readReasoning(draft: Draft): void {
+  const { cursor } = draft
+  let isWanted = true
+  if (!cursor.isObject()) cursor.skip()
+  else
+    readMembers(draft, REASONING_KEYS, () => {
+      if (isOff(draft)) isWanted = false
+    })
+  if (isWanted) draft.asksReasoning = true
+}
+
+/** Passes over a value; true where it says that the model is not to think. */
+function isOff({ cursor }: Draft): boolean {
+  const isNone = cursor.startsWith('"none"') || cursor.startsWith('false')
+  cursor.skip()
+  return isNone
 }

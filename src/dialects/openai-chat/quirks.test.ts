@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'bun:test'
 import fc from 'fast-check'
 import { extra, jsonText, requestText, space } from '../../../test/fakes/json-text.ts'
-import type { Quirks } from '../dialect.ts'
+import type { Quirks } from '../quirk.ts'
 import { COST_FIELDS, REQUEST_FIELDS } from './fields.ts'
 import { openaiChat } from './index.ts'
 
@@ -255,7 +255,7 @@ describe('any request with any quirks', () => {
 
 describe('a quirk that cannot be', () => {
   const findFault = (odd: Odd) => openaiChat.relay.findFault?.({ ...odd, usage: 'ask' })
-  const FREE = ['temperature', 'top_p', 'tools', 'response_format']
+  const FREE = ['temperature', 'top_p', 'tools', 'response_format', 'reasoning_effort', 'reasoning']
   const DROPPABLE: readonly string[] = ['service_tier', ...COST_FIELDS]
 
   it.each(REQUEST_FIELDS.filter((field) => !FREE.includes(field)))('touches %s', (field) => {

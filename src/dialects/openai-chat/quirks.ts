@@ -3,7 +3,14 @@ import { QuirkBook } from '../quirks.ts'
 import { COST_FIELDS, REQUEST_KEYS } from './fields.ts'
 
 // Read for their range or their kind alone: nothing that is promised to anybody hangs on them.
-const FREE_FIELDS = new Set(['temperature', 'top_p', 'tools', 'response_format'])
+const FREE_FIELDS = new Set([
+  'temperature',
+  'top_p',
+  'tools',
+  'response_format',
+  'reasoning_effort',
+  'reasoning',
+])
 
 const LIMIT_ADVICE = ': set `max_tokens_name` to say how the supplier calls it'
 

@@ -17,10 +17,10 @@ import { printTime } from './print.ts'
 /** The fields of the audit, then what only one call at a time is asked for. */
 export function describeEnded(row: AuditRow): object {
   const entry = describeCall(row)
-  const { details } = row
+  const { details = {} } = row
   return {
     ...entry,
-    asked: details?.asked ?? null,
+    asked: details.asked ?? null,
     settlement: {
       state: entry.state,
       evidence: entry.evidence,
@@ -34,16 +34,17 @@ export function describeEnded(row: AuditRow): object {
     payer: describePayer(row),
     route: describeRoute(row),
     tries: triesOf(row).map(describeTry),
-    explanation: details?.explanation ?? null,
-    session: details?.session ?? null,
-    max_tokens: details?.maxTokens ?? null,
+    explanation: details.explanation ?? null,
+    session: details.session ?? null,
+    max_tokens: details.maxTokens ?? null,
+    losses: details.losses ?? [],
     usage: {
       cached_tokens: partOf(row, 'cachedTokens'),
       cache_write_tokens: partOf(row, 'cacheWriteTokens'),
       cache_write_long_tokens: partOf(row, 'cacheWriteLongTokens'),
       reasoning_tokens: partOf(row, 'reasoningTokens'),
     },
-    resolved: details?.resolved ?? null,
+    resolved: details.resolved ?? null,
   }
 }
 

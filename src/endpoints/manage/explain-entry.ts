@@ -114,6 +114,7 @@ interface Placed {
 function describeCandidate({ candidate, reason, place }: Placed, told: Explanation): object {
   const { supplier, credential, modelId, lane } = candidate
   const { price, worst } = worstAt(candidate, told)
+  const way = told.ways.get(candidate)
   const { state, remainingMs, why } = lane.view(told.now)
   return {
     candidate: labelOf(candidate),
@@ -125,9 +126,8 @@ function describeCandidate({ candidate, reason, place }: Placed, told: Explanati
     why: reason === undefined ? null : whyOf({ candidate, reason, place }, told),
     place: place ?? null,
     chance: chanceOf(candidate, told) ?? null,
-    // One language for callers and suppliers so far: nothing is converted, and nothing lost.
-    relay: 'relay',
-    losses: [],
+    relay: way === undefined ? null : way.isRelayed ? 'relay' : 'convert',
+    losses: way?.losses ?? [],
     price: describePrice(price),
     worst_case_usd: printAmount(worst),
     circuit: { state, remaining_ms: Math.ceil(remainingMs), why: why ?? null },

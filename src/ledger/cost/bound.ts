@@ -150,6 +150,14 @@ export class Bound {
     return Math.min(maxTokens, Math.max(room, LEAST_TOKENS))
   }
 
+  /** The same for a language that demands a maximum: never undefined. */
+  demandedMaxAt(index: number, fit: Fit): number {
+    const { most, room } = this.#extentAt(index)
+    const { maxTokens: asked } = this.#load
+    const limit = most === Infinity ? UNKNOWN_MOST_TOKENS : most
+    return this.maxTokensAt(index, fit) ?? asked ?? Math.min(limit, Math.max(room, LEAST_TOKENS))
+  }
+
   /** Most output tokens of all choices of one attempt; `ENDLESS_TOKENS` where nothing bounds them. */
   outputTokensAt(index: number, fit: Fit): number {
     const { choices, predictedBytes } = this.#load

@@ -1,6 +1,6 @@
 // The Worker that counts tokens: the text of a request comes in, a number goes out that no reading of that
-// text exceeds. A compiled program carries this one file as it stands, untranslated, so it is plain
-// JavaScript without a type in it and imports nothing but built-in modules.
+// text exceeds, or that the likeliest reading has. A compiled program carries this one file as it stands,
+// untranslated, so it is plain JavaScript without a type in it and imports nothing but built-in modules.
 import { readFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 
@@ -259,7 +259,7 @@ class OtherTokenizer extends Tokenizer {
  * Every string is counted for itself, and so is what stands between two of them: the tokens of the whole
  * could be fewer than those of the strings that a model is shown.
  */
-function countJson(text, tokenizer) {
+function countJson(text, tokenizer, countString) {
   let tokens = 0
   let from = 0
   let open = text.indexOf('"')
@@ -287,7 +287,7 @@ function endOfString(text, start) {
  * As it stands or as it reads, whichever is more: a model may be shown either, and although escapes are
  * longer, some have fewer tokens than what they stand for.
  */
-function countString(string, tokenizer) {
+function countMost(string, tokenizer) {
   const tokens = tokenizer.count(string)
   if (!string.includes('\\')) return tokens
   try {
@@ -296,6 +296,33 @@ function countString(string, tokenizer) {
     // No JSON, so nobody can say what it will be read as.
     return Buffer.byteLength(string)
   }
+}
+
+/** As it reads: what a model is shown, but for the few who are shown the JSON. */
+function countFair(string, tokenizer) {
+  if (!string.includes('\\')) return tokenizer.count(string)
+  try {
+    return tokenizer.count(JSON.parse(`"${string}"`))
+  } catch {
+    // No JSON: an image was cut out, or somebody is wrong.
+    return tokenizer.count(string)
+  }
+}
+
+/** Pieces of JSON that begin and end anywhere: escapes are all that can be told of them. */
+function readPieces(text) {
+  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([bfnrt])|(["\\/]))/g, (_, code, letter, sign) => {
+    if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
+    return letter === undefined ? sign : CONTROLS[letter]
+  })
+}
+
+const CONTROLS = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
+const READINGS = {
+  most: (text, tokenizer) => countJson(text, tokenizer, countMost),
+  fair: (text, tokenizer) => countJson(text, tokenizer, countFair),
+  flat: (text, tokenizer) => tokenizer.count(readPieces(text)),
 }
 
 const vocabularies = new Map()
@@ -324,8 +351,8 @@ function vocabularyOf(name) {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 // A message is a `CountRequest` of `counter.ts`.
-parentPort?.on('message', ({ text, tokenizer }) => {
-  const tokens = countJson(decoder.decode(text), tokenizerOf(tokenizer))
+parentPort?.on('message', ({ text, tokenizer, reading }) => {
+  const tokens = READINGS[reading](decoder.decode(text), tokenizerOf(tokenizer))
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   parentPort?.postMessage(tokens)
 })

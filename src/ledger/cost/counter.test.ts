@@ -314,6 +314,72 @@ describe('a question', () => {
   })
 })
 
+describe('a measure', () => {
+  function measure(counter: Counter, text: string, keyId = 'key_1'): Promise<number | 'late'> {
+    const body = new TextEncoder().encode(text)
+    return counter.measure(body, loadOf(body), undefined, keyId)
+  }
+
+  it('counts every string as it reads, and by a vocabulary of ours where there is no other', async () => {
+    const escaped = `{"a":"${'\\u0068\\u0065llo\\n'.repeat(50)}"}`
+    const plain = countO200k('{"') + countO200k('a') + countO200k('":"') + countO200k('"}')
+    expect(await measure(counter, escaped)).toBe(plain + countO200k('hello\n'.repeat(50)))
+    expect(await count(counter, escaped)).toBeGreaterThan(plain + 250)
+  })
+
+  it('of a long text is near to what all of it comes to, wherever inline stretches stand', async () => {
+    const word = 'interesting words of a text, '
+    const long = word.repeat(100_000)
+    const data = 'x'.repeat(500_000)
+    const body = new TextEncoder().encode(`{"a":"${long}","b":"${data}","c":"${long}"}`)
+    const from = `{"a":"${long}","b":"`.length
+    const inline = [{ from, to: from + data.length }]
+    const tokens = Number(await counter.measure(body, loadOf(body, inline), 'o200k', 'key_1'))
+    const truth = countO200k(word.repeat(100)) * 2000
+    expect(Math.abs(tokens / truth - 1)).toBeLessThan(0.02)
+  })
+
+  it('waits until nobody needs a bound, and takes none of their places', async () => {
+    const { counter } = open()
+    const ended: string[] = []
+    const note = async (name: string, counted: Promise<unknown>): Promise<void> => {
+      expect(typeof (await counted)).toBe('number')
+      ended.push(name)
+    }
+    const measures = Array.from({ length: 25 }, (_, index) =>
+      note(`measure ${index}`, measure(counter, 'x')),
+    )
+    const bounds = Array.from({ length: 4 }, (_, index) =>
+      note(`bound ${index}`, count(counter, 'x')),
+    )
+    expect(counter.isIdle()).toBe(false)
+    await Promise.all([...measures, ...bounds])
+    // The first was at work when the bounds were asked for.
+    expect(ended.slice(0, 5)).toEqual(['measure 0', 'bound 0', 'bound 1', 'bound 2', 'bound 3'])
+    expect(counter.isIdle()).toBe(true)
+  })
+
+  it('is refused at once where 64 of its key are waiting', async () => {
+    const { counter } = open()
+    const asked = Array.from({ length: 66 }, () => measure(counter, 'x'))
+    expect(await asked[65]).toBe('late')
+    expect(await asked[64]).toBe(1)
+  })
+
+  it('has three seconds, and once it is at work as long as a bound', async () => {
+    const { counter, clock, workers } = open(
+      () => new Worker('setInterval(() => {}, 1000)', { eval: true }),
+    )
+    const running = measure(counter, 'x')
+    const waiting = measure(counter, 'y')
+    clock.advance(1000)
+    expect(await running).toBe('late')
+    expect(workers).toHaveLength(2)
+    clock.advance(1000)
+    expect(await waiting).toBe('late')
+  })
+})
+
 describe('the Worker', () => {
   it('ends after a minute without a question, and comes back with the next', async () => {
     const { counter, workers, clock } = open()

@@ -56,7 +56,8 @@ function plainOutput({ outputTokens, reasoningTokens, audioOutputTokens }: Usage
   return Math.max(0, outputTokens - reasoningTokens - audioOutputTokens)
 }
 
-function ratesFor(usage: Usage, price: Price): Rates {
+/** Those of a long input, where it is one. */
+export function ratesFor(usage: Usage, price: Price): Rates {
   const long = price.longContext
   return long !== undefined && usage.inputTokens > long.above ? long.rates : price
 }

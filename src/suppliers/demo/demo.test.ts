@@ -33,6 +33,22 @@ describe('who may ask, and where', () => {
     expect((await fetch(`${demo.origin}/v1/chat/completions`, { headers })).status).toBe(405)
   })
 
+  test('counts the tokens of messages, as their answers tell them, and of nothing else', async () => {
+    const headers = { 'x-api-key': CREDENTIAL }
+    const ask = (path: string, fields: object): Promise<Response> =>
+      fetch(demo.origin + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...user('How are you?'), ...fields }),
+      })
+    const counted = await ask('/v1/messages/count_tokens', { model: 'messages' })
+    const answered = await ask('/v1/messages', { model: 'messages', max_tokens: 9 })
+    const { usage }: { usage: { input_tokens: number } } = JSON.parse(await answered.text())
+    expect(await counted.json()).toEqual({ input_tokens: usage.input_tokens })
+    expect((await ask('/v1/messages/count_tokens', { model: 'chat' })).status).toBe(404)
+    expect((await ask('/v1/messages', { model: 'messages' })).status).toBe(400)
+  })
+
   test('counts every request', async () => {
     const before = demo.calls()
     await send({ model: 'chat', ...user('hi') })

@@ -1,16 +1,19 @@
 // The demo suppliers as data: one in the EU and a backup in the US serve the same models, so that
 // failover and region can be tried without an account anywhere.
+import type { Capability } from '../../catalog/model.ts'
 import { Secret } from '../../core/secret.ts'
 import { anthropicMessages } from '../../dialects/anthropic-messages/index.ts'
 import { openaiChat } from '../../dialects/openai-chat/index.ts'
 import type { Supplier } from '../supplier.ts'
-import { DEMO_LIMITS, DEMO_REGIONS, demoModels, type DemoName } from './models.ts'
+import { DEMO_LIMITS, DEMO_REGIONS, demoModels, isPlain, type DemoName } from './models.ts'
 import { PATHS, startDemo, type DemoServer } from './server.ts'
 
 export interface DemoSuppliers {
   readonly suppliers: readonly Supplier[]
   stop(): Promise<void>
 }
+
+const ABILITIES: readonly Capability[] = ['tools', 'images', 'audio', 'json']
 
 /** Each model speaks one of the two. */
 const DIALECTS = { chat: [openaiChat.id], messages: [anthropicMessages.id] }
@@ -30,6 +33,7 @@ export function startDemoSuppliers(): DemoSuppliers {
       {
         dialect: anthropicMessages,
         path: PATHS.messages,
+        countPath: PATHS.count,
         signature: 'x-api-key',
         quirks: { usage: 'always' },
       },
@@ -37,14 +41,16 @@ export function startDemoSuppliers(): DemoSuppliers {
     quirks: { usage: 'ask' },
     timeouts: {},
     models: new Map(
-      demoModels.map(({ name, price, language }) => [
-        `demo/${name}`,
+      demoModels.map((model) => [
+        `demo/${model.name}`,
         {
-          as: name,
-          prices: [{ from: 0, price }],
+          as: model.name,
+          prices: [{ from: 0, price: model.price }],
           ownedBy: 'demo',
           limits: DEMO_LIMITS,
-          dialects: DIALECTS[language],
+          capabilities: model.behaviour.reasons === true ? [...ABILITIES, 'reasoning'] : ABILITIES,
+          dialects: DIALECTS[model.language],
+          ...(isPlain(model) ? {} : { byNameOnly: true }),
         },
       ]),
     ),

@@ -15,11 +15,28 @@ const SIGNATURE = 'ZGVtbw=='
 const REASONS = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const
 
 export function readMessagesRequest(body: string): DemoRequest {
+  const request = read(body)
+  if (request.maximum !== undefined) return request
+  throw badRequest('max_tokens: Field required', 'max_tokens')
+}
+
+/** What is only to be counted needs no maximum. */
+export interface DemoCount {
+  readonly model: string
+  readonly stream: false
+  readonly input_tokens: number
+}
+
+export function countMessages(body: string): DemoCount {
+  const request = read(body)
+  return { model: request.model, stream: false, input_tokens: countPrompt(request) }
+}
+
+function read(body: string): DemoRequest {
   const json = parseBody(body)
   const { model, thinking } = json
   if (typeof model !== 'string') throw badRequest('model: Field required', 'model')
   const maximum = readWhole(json, 'max_tokens')
-  if (maximum === undefined) throw badRequest('max_tokens: Field required', 'max_tokens')
   const choice = isJson(json['tool_choice']) ? json['tool_choice'] : {}
   return {
     fingerprint: createHash('sha256').update(body).digest('hex').slice(0, 24),

@@ -215,6 +215,11 @@ const MESSAGES: readonly DemoModel[] = [
   row('messages-error-mid-stream', 'Begins to answer, then reports an error.', { breaks: 'error' }),
 ].map((model) => ({ ...model, language: 'messages' }))
 
+/** It simply answers, with some thinking or without: all others are there for what they do wrong or oddly. */
+export function isPlain({ behaviour }: DemoModel): boolean {
+  return Object.keys(behaviour).every((name) => name === 'reasons')
+}
+
 export const demoModels: readonly DemoModel[] = [
   row('chat', 'Answers at once, without a model behind it.', {}),
   row('reason', 'Shows some reasoning before it answers.', { reasons: true }, DEAR),

@@ -1,9 +1,9 @@
 // A supplier that anyone can try: a real server on the loopback address that speaks chat completions and
-// messages and runs no model. It misbehaves only where a model's row says so.
+// messages, counts the tokens of the latter and runs no model. It misbehaves only where a model's row says so.
 import { answer } from './answer.ts'
 import { openBody, pause } from './body.ts'
 import { findDemoModel, type Canned, type DemoModel, type DemoName } from './models.ts'
-import { messagesVoice, readMessagesRequest } from './messages.ts'
+import { countMessages, messagesVoice, readMessagesRequest } from './messages.ts'
 import { DemoRefusal, printError, type Language } from './refusal.ts'
 import { readRequest, type DemoRequest } from './request.ts'
 import { chatVoice, streamScript, unaryScript, type Voice } from './script.ts'
@@ -22,7 +22,12 @@ export interface DemoServer {
   stop(): Promise<void>
 }
 
-export const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' } as const
+export const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  count: '/v1/messages/count_tokens',
+} as const
+const ADDRESSES: ReadonlySet<string> = new Set(Object.values(PATHS))
 
 /** How a language is read and spoken. */
 interface Speech extends Voice {
@@ -103,7 +108,9 @@ async function respond(
   const language = languageOf(request)
   const speech = SPEECHES[language]
   checkCredential(request, language, options.credential)
-  const asked = speech.read(await request.text())
+  const body = await request.text()
+  const isCount = pathOf(request) === PATHS.count
+  const asked = isCount ? countMessages(body) : speech.read(body)
   const { behaviour } = getModel(asked.model, language)
   if (behaviour.silent) {
     await pause(Infinity, request.signal)
@@ -111,6 +118,7 @@ async function respond(
   }
   const isCanned = behaviour.cannedBy === undefined || behaviour.cannedBy === options.name
   if (behaviour.canned && isCanned) return sendCanned(behaviour.canned, asked.stream)
+  if ('input_tokens' in asked) return Response.json({ input_tokens: asked.input_tokens })
   const choices = answer(asked, behaviour)
   const toScript = asked.stream ? streamScript : unaryScript
   const script = toScript(asked, choices, behaviour, speech)
@@ -131,8 +139,8 @@ function leftAlone(): Response {
 }
 
 function checkAddress(request: Request): void {
-  const path = new URL(request.url).pathname
-  const isKnown = path === PATHS.chat || path === PATHS.messages
+  const path = pathOf(request)
+  const isKnown = ADDRESSES.has(path)
   if (isKnown && request.method === 'POST') return
   throw new DemoRefusal(isKnown ? 405 : 404, {
     message: `Invalid URL (${request.method} ${path})`,
@@ -142,8 +150,12 @@ function checkAddress(request: Request): void {
   })
 }
 
-function languageOf({ url }: Request): Language {
-  return new URL(url).pathname === PATHS.messages ? 'messages' : 'chat'
+function languageOf(request: Request): Language {
+  return pathOf(request).startsWith(PATHS.messages) ? 'messages' : 'chat'
+}
+
+function pathOf({ url }: Request): string {
+  return new URL(url).pathname
 }
 
 function checkCredential({ headers }: Request, language: Language, credential: string): void {
