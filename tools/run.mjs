@@ -37,6 +37,7 @@ const COMMANDS = {
   },
   bench: { needs: ['dependencies'], steps: [['bun', 'bench/index.ts']] },
   'bench:plan': { needs: ['dependencies'], steps: [['bun', 'bench/plan.ts']] },
+  clients: { needs: ['dependencies', 'devDependencies'], steps: [['bun', 'tools/clients.ts']] },
   docs: { needs: ['dependencies', 'devDependencies'], steps: [['bun', 'tools/docs.ts']] },
   format: { needs: ['dependencies', 'devDependencies'], steps: [['oxfmt', 'oxfmt']] },
 }
