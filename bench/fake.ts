@@ -1,6 +1,15 @@
 // The supplier of the benchmark, as a process of its own: `bun fake.ts <gap ms> <events a flush>`. It
 // answers with bytes that were made beforehand, and all its streams move on one timer.
-import { MARKER, PATH, STREAM_EVENTS, UNARY_ANSWER, USAGE_EVENT } from './traffic.ts'
+import {
+  MARKER,
+  MESSAGES_EVENTS,
+  MESSAGES_MARKER,
+  MESSAGES_PATH,
+  PATH,
+  STREAM_EVENTS,
+  UNARY_ANSWER,
+  USAGE_EVENT,
+} from './traffic.ts'
 
 interface Stream {
   readonly controller: ReadableStreamDirectController
@@ -10,8 +19,9 @@ interface Stream {
 }
 
 const [gapMs = 1, eventsAFlush = 1] = process.argv.slice(2).map(Number)
-const PLAIN = toFlushes('')
-const WITH_USAGE = toFlushes(USAGE_EVENT)
+const PLAIN = toFlushes(STREAM_EVENTS, MARKER)
+const WITH_USAGE = toFlushes(STREAM_EVENTS, USAGE_EVENT + MARKER)
+const MESSAGES = toFlushes(MESSAGES_EVENTS, MESSAGES_MARKER)
 const unaryAnswer = Buffer.from(UNARY_ANSWER)
 const streams = new Set<Stream>()
 let timer: Timer | undefined
@@ -25,6 +35,7 @@ const server = Bun.serve({
   idleTimeout: 0,
   routes: {
     [PATH]: { POST: answer },
+    [MESSAGES_PATH]: { POST: answerMessages },
     '/control/hold': { POST: () => hold(true) },
     '/control/release': { POST: () => hold(false) },
     '/control/streams': () => new Response(String(streams.size)),
@@ -36,25 +47,32 @@ process.stdout.write(`${server.url.origin}\n`)
 async function answer(request: Request): Promise<Response> {
   const body = Buffer.from(await request.arrayBuffer())
   lastBody = body
-  if (body.includes('"stream":true')) return stream(body.includes('"include_usage":true'))
+  if (body.includes('"stream":true'))
+    return stream(body.includes('"include_usage":true') ? WITH_USAGE : PLAIN)
   return new Response(unaryAnswer, { headers: { 'content-type': 'application/json' } })
 }
 
-/** The usage and the marker leave together with the last event, as suppliers send them. */
-function toFlushes(usage: string): readonly Uint8Array[] {
-  const flushes: string[] = []
-  for (let from = 0; from < STREAM_EVENTS.length; from += eventsAFlush)
-    flushes.push(STREAM_EVENTS.slice(from, from + eventsAFlush).join(''))
-  return [...flushes.slice(0, -1), flushes.at(-1) + usage + MARKER].map((text) => Buffer.from(text))
+/** Streams alone. */
+async function answerMessages(request: Request): Promise<Response> {
+  lastBody = Buffer.from(await request.arrayBuffer())
+  return stream(MESSAGES)
 }
 
-function stream(hasUsage: boolean): Response {
+/** The usage and the marker leave together with the last event, as suppliers send them. */
+function toFlushes(events: readonly string[], ending: string): readonly Uint8Array[] {
+  const flushes: string[] = []
+  for (let from = 0; from < events.length; from += eventsAFlush)
+    flushes.push(events.slice(from, from + eventsAFlush).join(''))
+  return [...flushes.slice(0, -1), flushes.at(-1) + ending].map((text) => Buffer.from(text))
+}
+
+function stream(flushes: readonly Uint8Array[]): Response {
   let own: Stream | undefined
   const source: Bun.DirectUnderlyingSource = {
     type: 'direct',
     pull: (controller) =>
       new Promise<void>((finish) => {
-        own = { controller, flushes: hasUsage ? WITH_USAGE : PLAIN, finish, next: 0 }
+        own = { controller, flushes, finish, next: 0 }
         streams.add(own)
         move(own)
         if (streams.size > 0) timer ??= setInterval(moveAll, gapMs)

@@ -68,6 +68,54 @@ function event(choices: readonly object[], extra: object = {}): string {
   })}\n\n`
 }
 
+export const MESSAGES_PATH = '/v1/messages'
+
+/** The same request in the language of messages. */
+export function messagesRequest(model: string, bytes: number): string {
+  const { system, rest } = splitSystem(chatRequest(model, bytes, true))
+  return JSON.stringify({ ...rest, system })
+}
+
+function splitSystem(text: string): { readonly system: unknown; readonly rest: object } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- printed above
+  const request = JSON.parse(text) as { readonly messages: readonly { content: string }[] }
+  const [first, ...messages] = request.messages
+  return { system: first?.content, rest: { ...request, messages } }
+}
+
+/** The same answer in the language of messages: as many events with words in them. */
+export const MESSAGES_EVENTS: readonly string[] = [
+  named('message_start', {
+    message: {
+      id: 'msg_bench',
+      type: 'message',
+      role: 'assistant',
+      model: SUPPLIER_MODEL,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: USAGE.prompt_tokens, output_tokens: 1 },
+    },
+  }),
+  named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  ...Array.from({ length: EVENTS - 2 }, (_, index) =>
+    named('content_block_delta', {
+      index: 0,
+      delta: { type: 'text_delta', text: ` word ${index + 1}` },
+    }),
+  ),
+  named('content_block_stop', { index: 0 }),
+]
+export const MESSAGES_MARKER =
+  named('message_delta', {
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { output_tokens: USAGE.completion_tokens },
+  }) + named('message_stop', {})
+
+function named(type: string, fields: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+}
+
 /** Comment lines are the one thing that a gateway may add to a stream. */
 export function withoutComments(answer: string): string {
   return answer.replaceAll(/\n:[^\n]*/g, '').replaceAll(/\n{3,}/g, '\n\n')

@@ -4,8 +4,13 @@ import type { Answer } from './load.ts'
 
 /** Undefined when it is as it should be. */
 export function complaintOf(status: number, text: string, answer: Answer): string | undefined {
-  const isRight = status === 200 && (answer.isLoose ? isAlike(text, answer) : isSame(text, answer))
+  const isRight = status === 200 && isRightText(text, answer)
   return isRight ? undefined : `${status} ${text.slice(0, 300)}`
+}
+
+function isRightText(text: string, answer: Answer): boolean {
+  if (answer.includes !== undefined) return answer.includes.every((each) => text.includes(each))
+  return answer.isLoose ? isAlike(text, answer) : isSame(text, answer)
 }
 
 function isSame(text: string, answer: Answer): boolean {

@@ -18,6 +18,8 @@ export interface Answer {
   readonly text: string
   /** The shape is enough, for peers that print an answer anew. */
   readonly isLoose: boolean
+  /** The answer has each of these and may be anything else, for one that is made anew; by the own load alone. */
+  readonly includes?: readonly string[]
 }
 
 export interface Tally {

@@ -1,6 +1,7 @@
 // The roster of scenarios, in the order in which they run.
 import { UsageError } from '../options.ts'
 import { coldStart } from './cold-start.ts'
+import { languages } from './languages.ts'
 import { openStreams } from './open-streams.ts'
 import { outage } from './outage.ts'
 import { pace } from './pace.ts'
@@ -11,6 +12,7 @@ import { sessions } from './sessions.ts'
 
 export const scenarios: readonly Scenario[] = [
   ...relayCosts,
+  languages,
   pace,
   openStreams,
   reload,
