@@ -21,11 +21,12 @@ interface Stage {
   readonly settled: () => Promise<void>
 }
 
-function setStage(): Stage {
+function setStage(isWanted = true): Stage {
   const clock = createFakeClock()
   const counter = createCounter({ clock })
   opened.push(counter)
   const calibration = new Calibration()
+  if (isWanted) calibration.want(clock.elapsed())
   const plant: unknown = { clock, counter, calibration }
   return {
     plant: plant as Plant,
@@ -54,6 +55,12 @@ describe('a call that has ended', () => {
     sampleUsage(callOf(WORDS), USAGE, plant)
     await settled()
     expect(calibration.factor('m', true)).toBeCloseTo(1.5, 1)
+  })
+
+  it('teaches nothing, and starts no Worker, where nobody asks for counts', () => {
+    const { plant } = setStage(false)
+    sampleUsage(callOf(WORDS), USAGE, plant)
+    expect(plant.counter.isIdle()).toBe(true)
   })
 
   it.each([

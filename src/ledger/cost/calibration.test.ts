@@ -66,13 +66,13 @@ describe('the deviation', () => {
 })
 
 describe('what calls are learned from', () => {
-  it('are the first twenty, then one of 64 while somebody wants counts', () => {
+  it('are the first twenty, then one of 64, and only while somebody wants counts', () => {
     const calibration = new Calibration()
     const due = (calls: number, now: number): number =>
       Array.from({ length: calls }, () => calibration.isDue('m', now)).filter(Boolean).length
-    expect(due(20, 0)).toBe(20)
-    expect(due(640, 20_000)).toBe(0)
+    expect(due(100, 0)).toBe(0)
     calibration.want(20_000)
+    expect(due(20, 20_000)).toBe(20)
     expect(due(640, 20_000)).toBe(10)
     expect(due(640, 20_000 + 3_600_000)).toBe(0)
   })

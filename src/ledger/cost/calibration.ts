@@ -55,11 +55,12 @@ export class Calibration {
 
   /** Whether a call of the model is to be learned from; each is asked about once. */
   isDue(model: string, now: number): boolean {
+    // The vocabularies take tens of megabytes: nobody has them in memory who does not count.
+    if (now - this.#wantedAt >= WANTED_MS) return false
     const known = this.#models.get(model) ?? this.#open(model)
     known.seen += 1
     if (known.seen <= EAGER_CALLS) return true
-    if (known.seen % ONE_OF !== 0 || now - known.taughtAt < PAUSE_MS) return false
-    return now - this.#wantedAt < WANTED_MS
+    return known.seen % ONE_OF === 0 && now - known.taughtAt >= PAUSE_MS
   }
 
   /** `counted`: tokens of ours. `told`: what the supplier made of the same. */
