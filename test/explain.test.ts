@@ -272,7 +272,7 @@ describe('an explanation', () => {
     for (const endpoint of endpoints.filter((each) => 'dialect' in each)) {
       const { status } = await root.ask('POST', '/explain', {
         endpoint: endpoint.path,
-        request: CALL,
+        request: { ...CALL, input: 'Hello' },
       })
       expect(status, endpoint.path).toBe(200)
     }

@@ -15,7 +15,9 @@ const PriceMax = z
 export const Auto = z
   .strictObject({
     endpoints: z
-      .array(z.enum(['messages', 'chat']).meta({ hint: 'messages or chat' }))
+      .array(
+        z.enum(['messages', 'chat', 'responses']).meta({ hint: 'messages, chat or responses' }),
+      )
       .default(['messages'])
       .describe('Where the model `auto` may be asked for; an empty list switches it off.')
       .meta({ hint: 'a list such as [messages, chat]' }),

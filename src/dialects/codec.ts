@@ -56,10 +56,19 @@ export interface EncodedRequest {
 
 /** Reads the frames of one stream. */
 export interface ChatDecoder {
-  /** Takes the data of one frame that the watcher has seen and found sound; its closing marker is none of them. */
+  /**
+   * Takes the data of one frame that the watcher has seen and found sound; its closing marker is none of them, unless
+   * nothing before it says why the answer ends.
+   */
   decode(data: Uint8Array): readonly ChatEvent[]
   /** What could not be said in our words so far: places in the supplier's own. */
   readonly lost: readonly string[]
+}
+
+/** Where a stream has come to: its answer's id, and the number of its next event. */
+export interface StreamPlace {
+  readonly id: string | undefined
+  readonly sequence: number
 }
 
 /** Writes the frames of one stream. */
@@ -68,6 +77,8 @@ export interface ChatEncoder {
   encode(event: ChatEvent): string
   /** Ends an answer whose finish was told: all that is still to be told, the closing marker included. */
   end(usage: Usage): string
+  /** For an event that has to end it in place of its own. Absent: no event of this language says it. */
+  place?(): StreamPlace
 }
 
 /** What becomes of a trait: it survives, it is said in another way, or it is lost. */

@@ -4,7 +4,7 @@ import type { Load, Span } from '../core/load.ts'
 import type { GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Member } from '../wire/json-splice.ts'
-import type { Codec } from './codec.ts'
+import type { Codec, StreamPlace } from './codec.ts'
 import type { QuirkFault, Quirks } from './quirk.ts'
 
 /** The longest session identifier that is taken, wherever it comes from. */
@@ -97,6 +97,8 @@ export interface StreamWatcher {
   audioBytes(): number
   /** The last usage that was told could not be read, in whole or in part: the books lack something. */
   hasUnreadUsage(): boolean
+  /** For an event that has to end it in place of its supplier's. Absent: no event of this language says it. */
+  place?(): StreamPlace
 }
 
 /** What a unary answer tells the books. */
@@ -119,6 +121,8 @@ export interface Basics {
   readonly created: number
   /** What an answer that is cut off has used of its output, where it is told at all. */
   readonly outputTokens?: number
+  /** Where a stream has come to that is cut off, if its events say that. */
+  readonly place?: StreamPlace | undefined
 }
 
 /** Fills in what the answers of some suppliers lack of the usual shape. They are printed anew. */
@@ -181,8 +185,8 @@ export interface CountCodec {
 export interface ProblemCodec {
   /** The body of an error answer. */
   encode(error: GatewayError, requestId: string): string
-  /** The event that ends a stream which failed after its first byte. */
-  frame(error: GatewayError, requestId: string): string
+  /** The event that ends a stream which failed after its first byte, and where that has come to, if it says so. */
+  frame(error: GatewayError, requestId: string, place?: StreamPlace): string
   /** A supplier's refusal with its own code, type and wording kept. */
   decode(status: number, body: Uint8Array): GatewayError
   /** A refusal which says that the account at the supplier has no money left, and not that it is busy. */

@@ -2,5 +2,6 @@
 import { anthropicMessages } from './anthropic-messages/index.ts'
 import type { Dialect } from './dialect.ts'
 import { openaiChat } from './openai-chat/index.ts'
+import { openaiResponses } from './openai-responses/index.ts'
 
-export const dialects: readonly Dialect[] = [openaiChat, anthropicMessages]
+export const dialects: readonly Dialect[] = [openaiChat, anthropicMessages, openaiResponses]

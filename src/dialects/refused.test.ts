@@ -3,7 +3,12 @@ import { describe, expect, it } from 'bun:test'
 import { GatewayError } from '../core/problem.ts'
 import { dialects } from './index.ts'
 
-const REQUEST = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] }
+const REQUEST = {
+  model: 'm',
+  max_tokens: 5,
+  messages: [{ role: 'user', content: 'Hello' }],
+  input: 'Hello',
+}
 
 const REFUSED = [
   ['api_key', 'raw_secret_field_rejected'],

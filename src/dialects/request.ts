@@ -15,10 +15,26 @@ export type FieldReader = (draft: Draft, key: number) => void
 // Peeking never awaits, so one cursor serves all calls.
 const cursor = new JsonCursor()
 
+/** Where a language has what is to be answered, and what is said to whoever has sent nothing there. */
+export interface PromptField {
+  readonly name: string
+  readonly text: string
+}
+
+const MESSAGES: PromptField = {
+  name: 'messages',
+  text: 'Send at least one message in `messages`.',
+}
+
 /** Reads a body whose listed fields the reader understands. */
-export function readRequest(body: Uint8Array, keys: KeySet, reader: FieldReader): Facts {
+export function readRequest(
+  body: Uint8Array,
+  keys: KeySet,
+  reader: FieldReader,
+  prompt: PromptField = MESSAGES,
+): Facts {
   try {
-    return read(body, keys, reader)
+    return read(body, keys, reader, prompt)
   } catch (thrown) {
     if (!(thrown instanceof JsonFault)) throw thrown
     throw asBodyProblem(thrown.kind === 'ambiguous' ? firstFault(body, thrown) : thrown)
@@ -37,7 +53,7 @@ function firstFault(body: Uint8Array, known: JsonFault): JsonFault {
   }
 }
 
-function read(body: Uint8Array, keys: KeySet, reader: FieldReader): Facts {
+function read(body: Uint8Array, keys: KeySet, reader: FieldReader, prompt: PromptField): Facts {
   cursor.open(body)
   if (body.length === 0) throw emptyBody()
   if (!isUtf8(body)) throw notUtf8()
@@ -50,9 +66,7 @@ function read(body: Uint8Array, keys: KeySet, reader: FieldReader): Facts {
   if (draft.model === '')
     throw new GatewayError('missing_model', 'Name the model in `model`.', { param: 'model' })
   if (draft.load.messages === 0)
-    throw new GatewayError('missing_prompt', 'Send at least one message in `messages`.', {
-      param: 'messages',
-    })
+    throw new GatewayError('missing_prompt', prompt.text, { param: prompt.name })
   const { metadata, streamOptions, thinking } = draft
   return {
     model: draft.model,

@@ -45,6 +45,7 @@ import { walletEndpoints } from './manage/wallets.ts'
 import { messages } from './messages.ts'
 import { getModel, listModels } from './models.ts'
 import { answerOnce, claim } from './once.ts'
+import { responses } from './responses.ts'
 
 export const endpoints: readonly Endpoint[] = [
   health,
@@ -58,6 +59,7 @@ export const endpoints: readonly Endpoint[] = [
   chatCompletions,
   messages,
   countTokens,
+  responses,
   ...accountEndpoints,
   ...organisationEndpoints,
   ...userEndpoints,

@@ -4,7 +4,7 @@ import type { AnswerHead, AssistantPart } from '../core/chat.ts'
 import type { ChatEvent } from '../core/chat-event.ts'
 import { asGatewayError, GatewayError } from '../core/problem.ts'
 import type { Usage } from '../core/usage.ts'
-import type { ChatDecoder, ChatEncoder } from '../dialects/codec.ts'
+import type { ChatDecoder, ChatEncoder, StreamPlace } from '../dialects/codec.ts'
 import type { AnswerFacts } from '../dialects/dialect.ts'
 import { estimateUsage } from '../ledger/cost/estimate.ts'
 import type { Attempt } from '../routing/routes.ts'
@@ -144,6 +144,16 @@ export class StreamConverter {
       text += this.#encoder.encode(nameAsAsked(event, this.#tried))
     }
     return text
+  }
+
+  /** Where the caller's stream has come to, if its language says it. */
+  get place(): StreamPlace | undefined {
+    return this.#encoder.place?.()
+  }
+
+  /** The same for the closing marker of an answer that is whole, if nothing before it has said why it ends. */
+  finish(data: Uint8Array): string {
+    return this.#hasFinished ? '' : this.convert(data)
   }
 
   /** Ends an answer that is whole. */

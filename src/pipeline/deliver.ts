@@ -328,7 +328,8 @@ class Delivery implements Ticker {
   }
 
   #problem(error: GatewayError): Uint8Array {
-    return encoder.encode(this.#call.dialect.problem.frame(error, this.#call.id))
+    const { dialect, id } = this.#call
+    return encoder.encode(dialect.problem.frame(error, id, this.#stream?.place))
   }
 
   #comments(settled: Settled, settlement: Settlement): string {

@@ -3,6 +3,7 @@
 import { advise, asLate, GatewayError } from '../core/problem.ts'
 import type { Load } from '../core/load.ts'
 import type { Usage } from '../core/usage.ts'
+import type { StreamPlace } from '../dialects/codec.ts'
 import type { Basics, FrameKind, FrameNormalizer, StreamWatcher } from '../dialects/dialect.ts'
 import { estimateUsage, isSpent } from '../ledger/cost/estimate.ts'
 import { asFailure } from '../upstream/client.ts'
@@ -174,6 +175,11 @@ export class RelayStream implements FrameSink {
     return this.#watcher.audioBytes()
   }
 
+  /** For an event that has to end it, where the caller's language says it there. */
+  get place(): StreamPlace | undefined {
+    return this.#converter === undefined ? this.#watcher.place?.() : this.#converter.place
+  }
+
   /** The caller has gone: ends the stream from this side, and the supplier's work with it. */
   leave(): void {
     if (!this.#isDone && this.#lifeline.leave()) this.#fail(new CallerGone())
@@ -183,13 +189,7 @@ export class RelayStream implements FrameSink {
     // What follows the closing marker or a failure is nobody's business.
     if (this.#isDone) return
     const kind = this.#see(data)
-    if (kind === 'end') {
-      this.#isMarked = true
-      if (this.#converter === undefined) this.#marker = buffer.slice(from, to)
-      this.#complete()
-      this.#end()
-      return
-    }
+    if (kind === 'end') return this.#mark(buffer.subarray(from, to), data)
     if (kind === 'content') {
       this.#hasContent = true
       if (this.#isOverLimit()) return this.#cutOff()
@@ -204,6 +204,15 @@ export class RelayStream implements FrameSink {
       this.#from = from
       this.#to = to
     }
+  }
+
+  /** The closing marker waits for the books; in some languages it alone says why the answer ends. */
+  #mark(frame: Uint8Array, { bytes, from, to }: FrameData): void {
+    this.#isMarked = true
+    if (this.#converter === undefined) this.#marker = frame.slice()
+    else if (this.#isFinished()) this.#text += this.#converter.finish(bytes.subarray(from, to))
+    this.#complete()
+    this.#end()
   }
 
   /** Usage is told with the end, in whatever way the caller's language tells it. */
@@ -228,7 +237,7 @@ export class RelayStream implements FrameSink {
     const open = this.#watcher.openChoices()
     // Who stops with this very event has not been heard: it is not passed on.
     const unstopped = open.length > 0 ? open : undefined
-    const basics = { ...this.#basics, outputTokens: this.#tokensMax }
+    const basics = { ...this.#basics, outputTokens: this.#tokensMax, place: this.place }
     this.#marker =
       this.#converter?.cutOff({ ...this.#likelyUsage(), outputTokens: this.#tokensMax }) ??
       this.#attempt.dialect.relay.cutOff(basics, unstopped)

@@ -64,8 +64,10 @@ const ILL = 2
 const PATHS: Readonly<Record<AutoConfig['endpoints'][number], string>> = {
   messages: '/v1/messages',
   chat: '/v1/chat/completions',
+  responses: '/v1/responses',
 }
-const ENDPOINTS = ['messages', 'chat'] as const
+/** A list of models is read by callers of either. */
+const LISTED_AT = ['messages', 'chat'] as const
 
 /** What may be chosen from. */
 interface Pool {
@@ -97,9 +99,9 @@ export class Auto {
     this.#pool = toPool(findRoutes(routes, config).map(toAuto))
   }
 
-  /** Whoever finds it in a list of models may ask for it at every endpoint. */
+  /** Whoever finds it in a list of models may ask for it in a chat as well as in messages. */
   get isListed(): boolean {
-    return ENDPOINTS.every((name) => this.#config.endpoints.includes(name))
+    return LISTED_AT.every((name) => this.#config.endpoints.includes(name))
   }
 
   /** The route of the model that is chosen. Throws where none fits, or where nobody is to ask for it. */

@@ -368,7 +368,7 @@ function isKept(candidates: readonly Candidate[], at: number, kept: number): boo
   return false
 }
 
-/** In the caller's language, else in one that it can be put into; undefined where the supplier speaks neither. */
+/** In the caller's language, else in the first one that it can be put into; undefined where the supplier speaks neither. */
 export function findAttempt(
   { attempts }: Candidate,
   { dialect, converts }: Pick<RouteAsk, 'dialect' | 'converts'>,

@@ -56,7 +56,7 @@ export interface Candidate {
   readonly weight: number
   readonly route: ModelRoute
   readonly lane: Lane
-  /** One for each language that the supplier speaks. */
+  /** One for each language that the supplier speaks of the model, in the order in which they are preferred. */
   readonly attempts: readonly Attempt[]
 }
 
@@ -247,10 +247,15 @@ function createCandidate(served: Served, places: Places, parts: RouteParts): Can
     lane: parts.lanes.of(accountOf(supplier), modelId, isOpen),
     attempts,
   }
-  for (const service of supplier.services)
-    if (route.dialects?.includes(service.dialect.id) !== false)
-      attempts.push(createAttempt(candidate, service, parts))
+  for (const service of servicesFor(supplier, route))
+    attempts.push(createAttempt(candidate, service, parts))
   return candidate
+}
+
+/** In the order in which they are preferred. */
+function servicesFor({ services }: Supplier, { dialects }: ModelRoute): readonly Service[] {
+  if (dialects === undefined) return services
+  return dialects.flatMap((id) => services.filter(({ dialect }) => dialect.id === id))
 }
 
 /** What a supplier's account is known by from one configuration to the next; of its secret only a digest. */

@@ -3,28 +3,43 @@
 // path (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle, seen 2026-11).
 import type { Quirks } from '../dialects/quirk.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
-import type { Kind, KindVersion } from './kind.ts'
+import { openaiResponses } from '../dialects/openai-responses/index.ts'
+import type { Kind, KindService, KindVersion } from './kind.ts'
 
 /** Earlier ones refuse the question for usage, and a stream would be served unpaid (griptape #1640, 2025-02). */
 const OLDEST = '2024-09-01'
 
 const PRESENT_PATH = '/openai/v1/chat/completions'
 
-function chat(path: string, quirks: Quirks): KindVersion {
-  return { services: [{ dialect: openaiChat, path, signature: 'api-key', quirks }] }
+/** Offered by the present version for all that is new (learn.microsoft.com/azure/foundry/openai/how-to/responses, seen 2026-11). */
+const RESPONSES: KindService = {
+  dialect: openaiResponses,
+  path: '/openai/v1/responses',
+  signature: 'api-key',
+  quirks: { usage: 'always' },
+}
+
+function chat(path: string, quirks: Quirks): KindService {
+  return { dialect: openaiChat, path, signature: 'api-key', quirks }
+}
+
+/** Reasoning models refuse the old name of the limit, all others know the new one. */
+const PRESENT: KindVersion = {
+  services: [
+    chat(PRESENT_PATH, { usage: 'ask', maxTokensName: 'max_completion_tokens' }),
+    RESPONSES,
+  ],
 }
 
 export const azure: Kind = {
   id: 'azure',
-  ...chat(PRESENT_PATH, { usage: 'ask' }),
+  services: [chat(PRESENT_PATH, { usage: 'ask' }), RESPONSES],
   environment: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
   servesOwn: true,
   versionOf(version) {
     if (version === undefined)
       return { reason: 'is missing: write v1, or a dated version such as 2024-10-21' }
-    // Reasoning models refuse the old name of the limit, all others know the new one.
-    if (version === 'v1')
-      return chat(PRESENT_PATH, { usage: 'ask', maxTokensName: 'max_completion_tokens' })
+    if (version === 'v1') return PRESENT
     if (!/^\d{4}-\d{2}-\d{2}(?:-preview)?$/.test(version))
       return { reason: 'is no version: write v1, or a dated one such as 2024-10-21' }
     if (version < OLDEST)
@@ -34,6 +49,6 @@ export const azure: Kind = {
     // The dated versions do not all know the new name (their own descriptions, 2024-10-21), so that the
     // caller's is left alone.
     const path = `/openai/deployments/{model}/chat/completions?api-version=${version}`
-    return chat(path, { usage: 'ask' })
+    return { services: [chat(path, { usage: 'ask' })] }
   },
 }

@@ -3,10 +3,12 @@
 import { anthropicMessages } from '../dialects/anthropic-messages/index.ts'
 import type { Quirks } from '../dialects/quirk.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
+import { openaiResponses } from '../dialects/openai-responses/index.ts'
 import type { Kind, KindService } from './kind.ts'
 import type { Signature } from './supplier.ts'
 
 const CHAT_PATH = '/v1/chat/completions'
+const RESPONSES_PATH = '/v1/responses'
 
 function chat(path: string, quirks: Quirks): KindService {
   return { dialect: openaiChat, path, signature: 'bearer', quirks }
@@ -15,6 +17,11 @@ function chat(path: string, quirks: Quirks): KindService {
 /** Usage is part of every answer in this language. */
 function messages(path: string, signature: Signature = 'bearer'): KindService {
   return { dialect: anthropicMessages, path, signature, quirks: { usage: 'always' } }
+}
+
+/** Usage is part of every answer in this language, too. */
+function responses(path: string): KindService {
+  return { dialect: openaiResponses, path, signature: 'bearer', quirks: { usage: 'always' } }
 }
 
 /** Where the language is at home, and whoever keeps to its ways. */
@@ -35,7 +42,10 @@ export const compatible: readonly Kind[] = [
     },
     environment: ['OPENAI_API_KEY'],
     // Reasoning models refuse the old name of the limit, all others know the new one.
-    services: [chat(CHAT_PATH, { usage: 'ask', maxTokensName: 'max_completion_tokens' })],
+    services: [
+      chat(CHAT_PATH, { usage: 'ask', maxTokensName: 'max_completion_tokens' }),
+      responses(RESPONSES_PATH),
+    ],
   },
   {
     // Its own language alone. The layer that it has for chats is not asked: that drops fields in silence,
@@ -50,7 +60,8 @@ export const compatible: readonly Kind[] = [
     // to `store` and to the new name of the limit (openclaude #739, 2026-04), and tells usage unasked. The
     // plain origin promises no place any more (docs.mistral.ai/studio/regional-inference, seen 2026-11). Its ids and
     // the order of its messages are those of mistral-common's validator (seen 2026-11; hermes-agent #84944, 2026-08);
-    // it refuses `reasoning_content` (litellm #30835, 2026-06).
+    // it refuses `reasoning_content` (litellm #30835, 2026-06). Takes responses, keeps none of them and refuses
+    // `store: true` (docs.mistral.ai/api/endpoint/responses, seen 2026-11).
     id: 'mistral',
     origin: 'https://api.mistral.ai',
     regions: { EU: 'https://api.eu.mistral.ai', US: 'https://api.us.mistral.ai' },
@@ -64,14 +75,19 @@ export const compatible: readonly Kind[] = [
         callIds: 'nine',
         strictOrder: true,
       }),
+      responses(RESPONSES_PATH),
     ],
   },
   {
     // Refuses `reasoning_content` (janhq/jan #8136, 2026-05), and `reasoning` for most models (vercel/ai #8057, 2025-08).
+    // Takes responses, too (console.groq.com/docs/openai, seen 2026-11).
     id: 'groq',
     origin: 'https://api.groq.com',
     environment: ['GROQ_API_KEY'],
-    services: [chat('/openai/v1/chat/completions', { usage: 'ask' })],
+    services: [
+      chat('/openai/v1/chat/completions', { usage: 'ask' }),
+      responses('/openai/v1/responses'),
+    ],
   },
   {
     // Ignores the new name of the limit without a word, and answers at any length (pi #8018, 2026-08). Demands what
@@ -90,7 +106,8 @@ export const compatible: readonly Kind[] = [
     ],
   },
   {
-    // Some models tell usage unasked and others do not (vercel/ai #17986, 2026-07).
+    // Some models tell usage unasked and others do not (vercel/ai #17986, 2026-07). Takes responses for some of its
+    // models and does not say for which (docs.together.ai/docs/inference/responses, seen 2026-11), so they are converted.
     id: 'together',
     origin: 'https://api.together.xyz',
     environment: ['TOGETHER_API_KEY'],
@@ -98,8 +115,9 @@ export const compatible: readonly Kind[] = [
   },
   {
     // Its regions are for business plans (openrouter.ai/docs/guides/features/in-region-routing, seen 2026-11).
-    // Takes messages for all models (openrouter.ai/docs/client-sdks, MessagesRequest, seen 2026-11). Wants back what
-    // it calls `reasoning`, and its details beside it (Roo-Code #9506, 2025-11).
+    // Takes messages for all models (openrouter.ai/docs/client-sdks, MessagesRequest, seen 2026-11), and responses,
+    // of which it keeps none: it refuses `store: true` (openrouter.ai/docs/api_reference/responses, seen 2026-11).
+    // Wants back what it calls `reasoning`, and its details beside it (Roo-Code #9506, 2025-11).
     id: 'openrouter',
     origin: 'https://openrouter.ai',
     regions: { EU: 'https://eu.openrouter.ai', US: 'https://us.openrouter.ai' },
@@ -107,6 +125,7 @@ export const compatible: readonly Kind[] = [
     services: [
       chat('/api/v1/chat/completions', { usage: 'always', thoughts: 'reasoning' }),
       messages('/api/v1/messages'),
+      responses('/api/v1/responses'),
     ],
   },
   {
@@ -118,16 +137,18 @@ export const compatible: readonly Kind[] = [
   },
   {
     // One region, and not for every model (docs.x.ai/developers/advanced-api-usage/regions, seen 2026-11). Its
-    // layer for messages is given up (docs.x.ai/developers/rest-api-reference/inference/legacy, seen 2026-11).
+    // layer for messages is given up (docs.x.ai/developers/rest-api-reference/inference/legacy, seen 2026-11). It
+    // prefers responses (docs.x.ai/developers/model-capabilities/text/generate-text, seen 2026-11).
     id: 'xai',
     origin: 'https://api.x.ai',
     regions: { US: 'https://us.api.x.ai' },
     environment: ['XAI_API_KEY'],
-    services: [chat(CHAT_PATH, { usage: 'ask' })],
+    services: [chat(CHAT_PATH, { usage: 'ask' }), responses(RESPONSES_PATH)],
   },
   {
     // Some models tell usage unasked and others do not (vercel/ai #16087, 2026-06). Takes messages, too
-    // (docs.fireworks.ai/tools-sdks/anthropic-compatibility, seen 2026-11). Wants thoughts back, for every model
+    // (docs.fireworks.ai/tools-sdks/anthropic-compatibility, seen 2026-11), and responses
+    // (docs.fireworks.ai/api-reference/post-responses, seen 2026-11). Wants thoughts back, for every model
     // (docs.fireworks.ai/guides/reasoning, seen 2026-11).
     id: 'fireworks',
     origin: 'https://api.fireworks.ai',
@@ -135,6 +156,7 @@ export const compatible: readonly Kind[] = [
     services: [
       chat('/inference/v1/chat/completions', { usage: 'ask', thoughts: 'reasoning_content' }),
       messages('/inference/v1/messages'),
+      responses('/inference/v1/responses'),
     ],
   },
   {
@@ -161,13 +183,15 @@ export const compatible: readonly Kind[] = [
   },
   {
     // Knows the old name of the limit alone (docs.ollama.com/api/openai-compatibility, seen 2026-11). Takes
-    // messages and counts none (docs.ollama.com/api/anthropic-compatibility, seen 2026-11).
+    // messages and counts none (docs.ollama.com/api/anthropic-compatibility, seen 2026-11), and responses, of which
+    // it keeps none (docs.ollama.com/api/openai-compatibility, seen 2026-11).
     id: 'ollama',
     origin: 'http://127.0.0.1:11434',
     environment: ['OLLAMA_HOST'],
     services: [
       chat(CHAT_PATH, { usage: 'ask', maxTokensName: 'max_tokens' }),
       messages('/v1/messages'),
+      responses(RESPONSES_PATH),
     ],
     isLocal: true,
   },

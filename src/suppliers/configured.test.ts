@@ -11,6 +11,7 @@ import { ConfigSchema } from '../config/schema.ts'
 import { toPicoUsd } from '../core/money.ts'
 import { anthropicMessages } from '../dialects/anthropic-messages/index.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
+import { openaiResponses } from '../dialects/openai-responses/index.ts'
 import { configureSuppliers } from './configured.ts'
 import { limitsOf } from './models.ts'
 import type { Supplier } from './supplier.ts'
@@ -42,17 +43,6 @@ const CATALOGUE = assembleCatalogue([
     leastThinking: 'always',
     refusedEfforts: ['xhigh'],
     suppliers: { xai: 'restless' },
-  },
-  {
-    ...ROW,
-    id: 'toolless',
-    capabilities: ['tools', 'reasoning'],
-    besideTools: 'refused',
-    suppliers: {
-      xai: 'toolless',
-      groq: { as: 'toolless', besideTools: 'off' },
-      openrouter: { as: 'toolless', besideTools: 'free' },
-    },
   },
   { ...ROW, id: 'numbers', kind: 'embedding', suppliers: { openai: 'numbers' } },
 ])
@@ -111,7 +101,10 @@ describe('a supplier of a known kind', () => {
       origin: 'https://api.openai.com',
       region: 'global',
       signature: 'bearer',
-      services: [{ dialect: openaiChat, path: '/v1/chat/completions' }],
+      services: [
+        { dialect: openaiChat, path: '/v1/chat/completions' },
+        { dialect: openaiResponses, path: '/v1/responses', quirks: { usage: 'always' } },
+      ],
       quirks: { usage: 'ask', maxTokensName: 'max_completion_tokens' },
       timeouts: {},
       anyModel: undefined,
@@ -224,14 +217,20 @@ describe('the path of a service', () => {
     ],
     ['deepseek', undefined, ['/chat/completions', '/anthropic/v1/messages'], []],
     ['deepseek', '/v1', ['/v1/chat/completions', '/anthropic/v1/messages'], []],
-    ['openrouter', '/api/v1', ['/api/v1/chat/completions', '/api/v1/messages'], []],
+    [
+      'openrouter',
+      '/api/v1',
+      ['/api/v1/chat/completions', '/api/v1/messages', '/api/v1/responses'],
+      [],
+    ],
     [
       'fireworks',
       '/inference/v1',
-      ['/inference/v1/chat/completions', '/inference/v1/messages'],
+      ['/inference/v1/chat/completions', '/inference/v1/messages', '/inference/v1/responses'],
       [],
     ],
-    ['ollama', '/v1', ['/v1/chat/completions', '/v1/messages'], []],
+    ['ollama', '/v1', ['/v1/chat/completions', '/v1/messages', '/v1/responses'], []],
+    ['mistral', '/v1', ['/v1/chat/completions', '/v1/responses'], []],
   ])(
     'and its others, of %s below %s, are %j, and it counts at %j',
     (kind, below, paths, counts) => {
@@ -346,7 +345,7 @@ describe('azure', () => {
     expect(supplier).toMatchObject({
       origin: 'https://mine.openai.azure.com',
       signature: 'api-key',
-      services: [{ path: '/openai/v1/chat/completions' }],
+      services: [{ path: '/openai/v1/chat/completions' }, { path: '/openai/v1/responses' }],
       quirks: { usage: 'ask', maxTokensName: 'max_completion_tokens' },
     })
     expect(supplier.models.get('large')?.as).toBe('my deployment')
@@ -357,6 +356,7 @@ describe('azure', () => {
     expect(supplier.services[0]?.path).toBe(
       '/openai/deployments/{model}/chat/completions?api-version=2024-10-21',
     )
+    expect(supplier.services).toHaveLength(1)
     expect(supplier.quirks).toEqual({ usage: 'ask' })
   })
 
@@ -567,29 +567,5 @@ describe('a model that cannot be told not to think', () => {
     expect(maker.models.get('restless')).toMatchObject(refused)
     expect(own.models.get('restless')).toMatchObject(refused)
     expect(maker.models.get('steady')).not.toContainAnyKeys(Object.keys(refused))
-  })
-})
-
-describe('a model that does not reason beside tools', () => {
-  const at = (kind: string, models: object = {}) =>
-    configure({ it: { kind, credential: 'sk-test' } }, models)[0]!.models.get('toolless')
-
-  it('has no tools where it takes none, and is told of it where it has to be', () => {
-    expect(at('xai')?.capabilities).toEqual(['reasoning'])
-    expect(at('xai')).not.toContainKey('besideTools')
-    expect(at('groq')).toMatchObject({ capabilities: ['tools', 'reasoning'], besideTools: 'off' })
-    expect(at('openrouter')?.capabilities).toEqual(['tools', 'reasoning'])
-    expect(at('openrouter')).not.toContainKey('besideTools')
-    const own = configureOne({ ...GENERIC, models: { toolless: { price: 'free' } } })
-    expect(own.models.get('toolless')?.capabilities).toEqual(['tools', 'reasoning'])
-  })
-
-  it('keeps its ways at another price, and has tools where the file says so', () => {
-    const price = { input: 1, output: 2 }
-    expect(at('xai', { toolless: { price } })?.capabilities).toEqual(['reasoning'])
-    expect(at('groq', { toolless: { price } })?.besideTools).toBe('off')
-    const listed = { toolless: { capabilities: ['tools'] } }
-    expect(at('xai', listed)?.capabilities).toEqual(['tools'])
-    expect(at('groq', listed)?.besideTools).toBe('off')
   })
 })

@@ -50,7 +50,9 @@ function configure(
   const isOwn = kind.isLocal === true || (kind.isGeneric === true && allowPrivate)
   const isOpen = isOwn && config.models === undefined
   const routes = faults.collect(() => {
-    const found = findRoutes({ id, kind, config, path, region, regions, models, catalogue })
+    const { services } = version ?? kind
+    const source = { id, kind, services, config, path, region, regions, models, catalogue }
+    const found = findRoutes(source)
     if (found.size === 0 && !isOpen) throw noModels(kind, entry)
     return found
   })
@@ -97,7 +99,7 @@ function isPrivateAllowed(kind: Kind, config: SupplierConfig): boolean {
   return config.allow_private || kind.isLocal === true
 }
 
-const SERVICE_PATH = /\/(?:(?:chat\/)?completions|messages)$/
+const SERVICE_PATH = /\/(?:(?:chat\/)?completions|messages|responses)$/
 
 function findAddress(kind: Kind, entry: Entry): Origin {
   const { config, path } = entry
@@ -107,7 +109,7 @@ function findAddress(kind: Kind, entry: Entry): Origin {
   if (SERVICE_PATH.test(checked.prefix))
     throw new ConfigFault(
       [...path, 'origin'],
-      'ends in the path of a service: write the part before /chat/completions or /messages',
+      'ends in the path of a service: write the part before /chat/completions, /messages or /responses',
     )
   return checked
 }

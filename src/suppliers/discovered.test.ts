@@ -6,6 +6,7 @@ import { FREE } from '../catalog/price.ts'
 import { ConfigurationError } from '../config/problem.ts'
 import { toPicoUsd } from '../core/money.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
+import { openaiResponses } from '../dialects/openai-responses/index.ts'
 import { discoverSuppliers } from './discovered.ts'
 import { kinds } from './index.ts'
 import type { Supplier } from './supplier.ts'
@@ -37,6 +38,12 @@ describe('discovery', () => {
     expect(supplier.region).toBe('global')
     expect(supplier.services).toEqual([
       { dialect: openaiChat, path: '/openai/v1/chat/completions' },
+      {
+        dialect: openaiResponses,
+        path: '/openai/v1/responses',
+        signature: 'bearer',
+        quirks: { usage: 'always' },
+      },
     ])
     expect(supplier.quirks).toEqual({ usage: 'ask' })
     expect(supplier.signature).toBe('bearer')

@@ -31,7 +31,7 @@ export function discoverSuppliers(
       credential: isLocal ? undefined : readCredential(found),
       ...toServices(kind.services, address?.prefix),
       timeouts: {},
-      models: findRoutes(kind.id, catalogue),
+      models: findRoutes(kind, catalogue),
       anyModel: isLocal ? FREE : undefined,
       allowPrivate: isLocal,
     }
@@ -65,19 +65,19 @@ function readCredential({ name, value }: Variable): Secret {
 
 /** What the one service of a supplier can serve. */
 function findRoutes(
-  kind: string,
+  { id, services }: Kind,
   catalogue: readonly CatalogueModel[],
 ): ReadonlyMap<string, ModelRoute> {
   const routes = new Map<string, ModelRoute>()
   for (const model of catalogue) {
-    const route = model.suppliers.get(kind)
+    const route = model.suppliers.get(id)
     if (route === undefined || model.kind !== 'chat') continue
     routes.set(model.id, {
       as: route.as,
       prices: route.prices,
       ownedBy: model.ownedBy,
       limits: limitsOf(model),
-      ...abilitiesOf(model, route),
+      ...abilitiesOf(model, route, services),
     })
   }
   return routes

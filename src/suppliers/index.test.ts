@@ -20,7 +20,7 @@ describe('the roster of kinds', () => {
   it('holds bare public origins, encrypted unless local, and absolute paths', () => {
     for (const kind of kinds) {
       for (const { path } of kind.services)
-        expect(path, kind.id).toMatch(/^\/[\w/]+\/(?:completions|messages)$/)
+        expect(path, kind.id).toMatch(/^\/[\w/]+\/(?:completions|messages|responses)$/)
       const origins = [kind.origin, ...Object.values(kind.regions ?? {})]
       for (const origin of origins.filter((each) => each !== undefined)) {
         const checked = checkOrigin(origin, { allowPrivate: kind.isLocal === true })

@@ -1,6 +1,6 @@
 // Which models a configured supplier serves, what they are called and cost there, how much they hold and
 // how long they may take. A model without a price is not served: what nobody has priced would be given away.
-import type { CatalogueModel, CatalogueRoute } from '../catalog/model.ts'
+import type { BesideTools, CatalogueModel, CatalogueRoute } from '../catalog/model.ts'
 import { readPrice } from '../catalog/merge.ts'
 import type { RegionTree } from '../catalog/regions.ts'
 import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
@@ -8,12 +8,16 @@ import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig, TimeoutsConfig } from '../config/schema.ts'
 import type { ModelLimits } from '../core/load.ts'
 import type { PriceList } from '../core/usage.ts'
+import { openaiChat } from '../dialects/openai-chat/index.ts'
+import { openaiResponses } from '../dialects/openai-responses/index.ts'
 import type { Kind } from './kind.ts'
 import type { ModelRoute, Supplier, Timeouts } from './supplier.ts'
 
 export interface RouteSource {
   readonly id: string
   readonly kind: Kind
+  /** Those of the version that was chosen. */
+  readonly services: Kind['services']
   readonly config: SupplierConfig
   readonly path: ConfigPath
   readonly region: string
@@ -62,7 +66,7 @@ function listedRoute(
     prices: cataloguePrices(source, route),
     ownedBy: model.ownedBy,
     limits: limitsOf(model),
-    ...abilitiesOf(model, route),
+    ...abilitiesOf(model, route, source.services),
     ...timesOf(source, model.id, {}),
   }
 }
@@ -85,7 +89,7 @@ function namedRoute(
     ownedBy: model?.ownedBy ?? source.id,
     ...(model !== undefined && {
       limits: limitsOf(model, route === undefined ? habitsOf(source, id) : model),
-      ...abilitiesOf(model, route),
+      ...abilitiesOf(model, route, source.services),
     }),
     ...(entry.weight !== undefined && { weight: entry.weight }),
     ...timesOf(source, id, entry),
@@ -94,22 +98,52 @@ function namedRoute(
 
 type Abilities = Pick<
   ModelRoute,
-  'capabilities' | 'reasoning' | 'samples' | 'leastThinking' | 'refusedEfforts' | 'besideTools'
+  | 'capabilities'
+  | 'reasoning'
+  | 'samples'
+  | 'leastThinking'
+  | 'refusedEfforts'
+  | 'besideTools'
+  | 'dialects'
 >
 
 /** What a model can do, how it is told to think and what it refuses to be told: wherever it runs, but for tools. */
-export function abilitiesOf(model: CatalogueModel, route: CatalogueRoute | undefined): Abilities {
+export function abilitiesOf(
+  model: CatalogueModel,
+  route: CatalogueRoute | undefined,
+  services: Kind['services'],
+): Abilities {
   const { capabilities, thinking, sampling, leastThinking, refusedEfforts } = model
   const { besideTools } = route ?? {}
-  const takesTools = besideTools !== 'refused'
+  const dialects = besideTools && dialectsFor(besideTools, services)
+  const isRefused = besideTools === 'refused'
+  const takesTools = !isRefused || dialects !== undefined
   return {
     capabilities: takesTools ? capabilities : capabilities.filter((each) => each !== 'tools'),
     ...(thinking !== undefined && { reasoning: thinking }),
     ...(sampling === 'fixed' && { samples: false }),
     ...(leastThinking !== undefined && { leastThinking }),
     ...(refusedEfforts !== undefined && { refusedEfforts }),
-    ...(takesTools && besideTools !== undefined && { besideTools }),
+    ...(!isRefused && besideTools !== undefined && { besideTools }),
+    ...(dialects !== undefined && { dialects }),
   }
+}
+
+/**
+ * A model that does not reason beside tools in chats does both in the language that its maker made for it, so that it is
+ * spoken to in that one where there is a choice; and in chats not at all where these take no tools.
+ */
+function dialectsFor(
+  besideTools: BesideTools,
+  services: Kind['services'],
+): readonly string[] | undefined {
+  const ids = services.map(({ dialect }) => dialect.id)
+  if (!ids.includes(openaiResponses.id)) return undefined
+  const unwanted = new Set([
+    openaiResponses.id,
+    ...(besideTools === 'refused' ? [openaiChat.id] : []),
+  ])
+  return [openaiResponses.id, ...ids.filter((id) => !unwanted.has(id))]
 }
 
 type Habits = Pick<CatalogueModel, 'outputCeiling' | 'imageTokens'>

@@ -56,7 +56,10 @@ export interface ModelRoute {
   readonly besideTools?: 'unsaid' | 'off'
   /** It is there to be asked for by its name, such as one that fails on purpose: nobody chooses it for a call. */
   readonly byNameOnly?: true
-  /** Ids of the dialects that it is spoken to in; absent: all that its supplier knows. */
+  /**
+   * Ids of the dialects that it is spoken to in, the one first that others are put into; absent: all that its supplier
+   * knows, as that has them.
+   */
   readonly dialects?: readonly string[]
 }
 

@@ -1,6 +1,7 @@
 // What clients of a language cannot do without on a stream: the grammar of each, by its id. A language without one in
 // here is only held to what its own watcher says.
 import { checkMessageStream } from '../fakes/message-grammar.ts'
+import { checkResponseStream } from '../fakes/response-grammar.ts'
 import { framesOf, HEAD } from './roster.ts'
 import type { Json } from './sides.ts'
 
@@ -8,6 +9,7 @@ import type { Json } from './sides.ts'
 export function checkStream(id: string, text: string, asksUsage = HEAD.asksUsage): void {
   if (id === 'openai-chat') checkChatStream(text, asksUsage)
   if (id === 'anthropic-messages') checkMessageStream(text)
+  if (id === 'openai-responses') checkResponseStream(text)
 }
 
 function checkChatStream(text: string, asksUsage: boolean): void {

@@ -17,6 +17,8 @@ import { sideOf, type Json } from './sides.ts'
 
 const CALL = { id: 'call_1', type: 'function', function: { name: 'now', arguments: '{"x":1}' } }
 const USE = { type: 'tool_use', id: 'call_1', name: 'now', input: { x: 1 } }
+const YES = { type: 'message', content: [{ type: 'output_text', text: 'Yes' }] }
+const FUNCTION = { type: 'function_call', call_id: 'call_1', name: 'now', arguments: '{"x":1}' }
 
 /** Answers with seals as suppliers of each language send them, and want them back. */
 const SEALED: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
@@ -73,6 +75,21 @@ const SEALED: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
       stop_reason: 'tool_use',
     },
   },
+  'openai-responses': {
+    'a thought': { output: [thought('c2ln', 'Hm'), YES] },
+    'a thought that is not shown, before a call': { output: [thought('b3BhcXVl'), FUNCTION] },
+    'a thought, before calls': {
+      output: [thought('c2ln', 'Hm'), FUNCTION, { ...FUNCTION, call_id: 'call_2' }],
+    },
+    'two thoughts, of which one is shown': {
+      output: [thought('c2ln', 'Hm'), thought('b3BhcXVl'), YES],
+    },
+  },
+}
+
+function thought(encrypted_content: string, text?: string): Json {
+  const summary = text === undefined ? [] : [{ type: 'summary_text', text }]
+  return { type: 'reasoning', summary, encrypted_content }
 }
 
 /** The answer as the caller's client has it in its hands. */
@@ -118,9 +135,9 @@ for (const pair of pairs.filter(({ caller, supplier }) => caller.id !== supplier
             answerTo(pair, brief, isStreamed),
             TARGET.supplier,
           )
-          const { message, content } = brief
-          const said = message === undefined ? { content } : { message }
-          expect(theirs.echoed(theirs.plain(sent))).toEqual(said)
+          const echoed = theirs.echoed(theirs.plain(sent))
+          const said = Object.keys(echoed).map((name) => [name, brief[name]])
+          expect(echoed).toEqual(Object.fromEntries(said))
           expect(lost).toEqual([])
           expect(unheard).toEqual([])
           expect(JSON.stringify(sent)).not.toContain(SEAL_PREFIX)

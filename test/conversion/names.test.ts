@@ -1,6 +1,15 @@
-// Tools whose names are too long for a supplier of chats: it knows them by shorter ones, and the caller by its own.
+// Tools whose names are too long for a supplier of chats or of responses: it knows them by shorter ones, and the caller
+// by its own.
 import { afterEach, describe, expect, it } from 'bun:test'
 import { ask, closeHouses, frames, house, isStream, sentTo, streamed } from '../fakes/languages.ts'
+import {
+  callEvents,
+  callItem,
+  completed,
+  PREAMBLE,
+  printEvents,
+  response,
+} from '../fakes/response-supplier.ts'
 import { chunk, completion, DONE, type Script } from '../fakes/supplier.ts'
 
 afterEach(closeHouses)
@@ -57,5 +66,27 @@ describe('a tool with a long name', () => {
     expect(await sentTo(suppliers[0]!, 2)).toMatchObject({
       messages: [{}, { tool_calls: [{ function: { name } }] }, { role: 'tool' }],
     })
+  })
+
+  it('is so by a supplier of responses, for callers of either other language', async () => {
+    const answering: Script = (request, reply) => {
+      const { tools } = JSON.parse(request.body.toString()) as { tools: { name: string }[] }
+      const call = callItem('c1', tools[0]!.name, '{"a":1}')
+      if (!isStream(request.body)) return reply.json(200, response([call]))
+      const events = [...PREAMBLE, ...callEvents(call), completed([call])]
+      return streamed(printEvents(events))(request, reply, 0)
+    }
+    const { gateway, suppliers } = await house([['responses', answering]])
+    const whole = await ask(gateway, 'messages', { tools: [TOOL] })
+    expect(whole.headers.has('x-svc-losses')).toBe(false)
+    expect(await whole.json()).toMatchObject({ content: [{ type: 'tool_use', name: NAME }] })
+    const described = { name: NAME, parameters: { type: 'object' } }
+    const asked = { tools: [{ type: 'function', function: described }], stream: true }
+    const told = frames(await (await ask(gateway, 'chat', asked)).text())
+    expect(JSON.stringify(told)).toContain(`"name":"${NAME}"`)
+    for (const index of [0, 1]) {
+      const { tools } = (await sentTo(suppliers[0]!, index)) as { tools?: { name: string }[] }
+      expect(tools?.[0]?.name).toHaveLength(64)
+    }
   })
 })

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'bun:test'
 import type { AssistantPart } from '../../src/core/chat.ts'
 import type { Usage } from '../../src/core/usage.ts'
 import { checkStream } from './grammar.ts'
-import { call, MADE_UP, ODDITIES, type Oddity } from './oddities.ts'
+import { ODDITIES } from './oddities.ts'
+import { call, MADE_UP, type Oddity } from './oddity.ts'
 import { HEAD, languages, listen, TARGET, tell, toBytes, type Language } from './roster.ts'
 import { sideOf, type Json } from './sides.ts'
 
@@ -150,6 +151,9 @@ describe('numbers that are longer than numbers can be', () => {
       },
       'anthropic-messages': {
         content: [{ type: 'tool_use', id: 'c', name: 'now', input: { x: 'BIG' } }],
+      },
+      'openai-responses': {
+        output: [{ type: 'function_call', call_id: 'c', name: 'now', arguments: INPUT }],
       },
     }
     for (const caller of languages)

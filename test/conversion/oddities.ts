@@ -1,32 +1,8 @@
 // What suppliers send that is not quite their language, and what is meant by it: a row for each, by the language.
-import type { AssistantPart, Finish } from '../../src/core/chat.ts'
+import { RESPONSES } from './oddities-responses.ts'
+import { call, MADE_UP, text, type Oddity } from './oddity.ts'
 import { HEAD } from './roster.ts'
 import type { Json } from './sides.ts'
-
-export interface Oddity {
-  readonly what: string
-  /** A whole answer, as a fixture has it. */
-  readonly answer?: Json
-  /** A stream, frame by frame. */
-  readonly frames?: readonly Json[]
-  /** What is meant. */
-  readonly parts: readonly AssistantPart[]
-  readonly reason: Finish['reason']
-  readonly lost?: readonly string[]
-  /** The same on a stream, where it stands in another place there. */
-  readonly lostOnStream?: readonly string[]
-}
-
-/** An id that a call was not given by its supplier. */
-export const MADE_UP = 'made up'
-
-function text(text: string): AssistantPart {
-  return { kind: 'text', text }
-}
-
-export function call(id: string, name: string, input: string): AssistantPart {
-  return { kind: 'call', id, name, input }
-}
 
 function delta(fields: Json, finish_reason: string | null = null): Json {
   return { choices: [{ index: 0, delta: fields, finish_reason }] }
@@ -498,4 +474,5 @@ const MESSAGES: readonly Oddity[] = [
 export const ODDITIES: Readonly<Record<string, readonly Oddity[]>> = {
   'openai-chat': CHAT,
   'anthropic-messages': MESSAGES,
+  'openai-responses': RESPONSES,
 }

@@ -13,6 +13,10 @@ describe('a model that refuses a temperature', () => {
   it.each<readonly [Language, Language]>([
     ['chat', 'messages'],
     ['messages', 'chat'],
+    ['chat', 'responses'],
+    ['responses', 'chat'],
+    ['messages', 'responses'],
+    ['responses', 'messages'],
   ])('is sent none by callers of %s, who are told so, where it speaks %s', async (caller, own) => {
     const changes = { models: new Map([['test-model', { ...ROUTE, samples: false as const }]]) }
     const { gateway, suppliers } = await house([[own, GOOD[own]]], { changes })

@@ -95,7 +95,10 @@ export interface Heard extends Collected {
   readonly lost: readonly string[]
 }
 
-/** Reads a stream as the pipeline does: the watcher first, its closing marker kept from the decoder. */
+/**
+ * Reads a stream as the pipeline does: the watcher first, its closing marker kept from the decoder, unless that alone
+ * says why the answer ends.
+ */
 export function listen({ codec, relay }: Language, text: string): Heard {
   const watcher = relay.watch()
   const reader = codec.stream.decoder()
@@ -105,7 +108,9 @@ export function listen({ codec, relay }: Language, text: string): Heard {
     const data = toBytes(frame)
     const kind = watcher.see(data, 0, data.length)
     kinds.push(kind)
-    if (kind !== 'end' && kind !== 'void') events.push(...reader.decode(data))
+    const isToldBefore = events.some((event) => event.kind === 'finish')
+    const isMute = kind === 'end' && (isToldBefore || !watcher.isFinished(1))
+    if (kind !== 'void' && !isMute) events.push(...reader.decode(data))
   }
   return {
     ...collect(events),

@@ -1,29 +1,10 @@
-// Each language as its clients and its suppliers speak it, written without the codecs: what a fixture leaves out, how
-// a supplier streams an answer, and what a client makes of a stream.
+// Each language by its id: what a fixture leaves out, how a supplier streams an answer, and what a client makes of a
+// stream. Chats and messages stand in here.
 import { HEAD, framesOf } from './roster.ts'
+import { halves, join, told, without, type Json, type Side } from './side.ts'
+import { responses } from './side-responses.ts'
 
-export type Json = Record<string, unknown>
-
-export interface Side {
-  /** What a request has that no fixture says. */
-  readonly request: Json
-  /** A request in the one spelling that requests are compared in. */
-  readonly plain: (request: Json) => Json
-  /** The whole answer of what a fixture says of it. */
-  readonly answer: (brief: Json) => Json
-  /** And the reverse, in the one spelling that answers are compared in. */
-  readonly brief: (answer: Json) => Json
-  /** How a supplier streams an answer. */
-  readonly stream: (brief: Json) => string
-  /** Frames with what ends a stream. */
-  readonly frames: (frames: readonly Json[]) => string
-  /** What a client makes of a stream, in the words of a fixture. */
-  readonly collect: (text: string) => Json
-  /** How a client goes on after an answer: it echoes all of it, and says what came of its calls. */
-  readonly goOn: (brief: Json) => Json
-  /** What the assistant has said in a request, in the words of a fixture. */
-  readonly echoed: (request: Json) => Json
-}
+export type { Json, Side } from './side.ts'
 
 const CHAT_USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 const MESSAGES_USAGE = { input_tokens: 10, output_tokens: 5 }
@@ -31,7 +12,7 @@ const MESSAGES_USAGE = { input_tokens: 10, output_tokens: 5 }
 const chat: Side = {
   request: { model: 'our-model', max_completion_tokens: 1024 },
   plain: (request) => ({
-    ...without(request, 'stream', 'stream_options', 'model'),
+    ...lenient(without(request, 'stream', 'stream_options', 'model')),
     messages: (request['messages'] as Json[]).map((message) => {
       const { content } = message
       if (!Array.isArray(content) || content.length !== 1) return told(message)
@@ -152,7 +133,7 @@ const messages: Side = {
   request: { model: 'our-model', max_tokens: 1024 },
   plain: (request) =>
     told({
-      ...without(request, 'stream', 'model'),
+      ...lenient(without(request, 'stream', 'model')),
       system: blocksOf(request['system']),
       messages: (request['messages'] as Json[]).map((message) => ({
         ...message,
@@ -278,33 +259,23 @@ function blockFrames(block: Json, index: number): readonly Json[] {
   ]
 }
 
+/** A tool that is not strict, said or not: in these languages that is the same. */
+function lenient(request: Json): Json {
+  if (!Array.isArray(request['tools'])) return request
+  const tools = (request['tools'] as Json[]).map(({ function: named, strict, ...tool }) => ({
+    ...tool,
+    ...(strict !== true ? {} : { strict }),
+    ...(named === undefined ? {} : { function: lenientFunction(named as Json) }),
+  }))
+  return { ...request, tools }
+}
+
+function lenientFunction({ strict, ...named }: Json): Json {
+  return strict === true ? { ...named, strict } : named
+}
+
 function blocksOf(content: unknown): unknown {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
-}
-
-/** A text in two pieces, neither of which is empty where that can be. */
-function halves(text: unknown): readonly string[] {
-  if (typeof text !== 'string' || text === '') return []
-  const middle = Math.ceil(text.length / 2)
-  return [text.slice(0, middle), text.slice(middle)].filter((piece) => piece !== '')
-}
-
-function join(before: unknown, more: unknown): unknown {
-  if (before === undefined) return more
-  if (Array.isArray(before) && Array.isArray(more)) return [...(before as unknown[]), ...more]
-  if (typeof before !== 'string' || typeof more !== 'string') throw new Error('no text goes on so')
-  return before + more
-}
-
-function without(fields: Json, ...names: readonly string[]): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
-}
-
-/** Null says no more than absence. */
-function told(fields: Json): Json {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
-  )
 }
 
 /** A language that is not in here is tried with its fixtures as they stand. */
@@ -323,5 +294,6 @@ const PLAIN: Side = {
 export function sideOf(id: string): Side {
   if (id === 'openai-chat') return chat
   if (id === 'anthropic-messages') return messages
+  if (id === 'openai-responses') return responses
   return PLAIN
 }

@@ -1,7 +1,32 @@
-// Suppliers of both languages that say the same thing, a gateway in front of them, and callers of both languages.
+// Suppliers of every language that say the same thing, a gateway in front of them, and callers of every language.
 import type { Supplier } from '../../src/suppliers/supplier.ts'
 import { HELLO, startGateway, supplierAt, type Gateway, type GatewayOptions } from './gateway.ts'
-import { BODY, HELLO_MESSAGES, message, messagesAt, postMessages, STOP } from './messages.ts'
+import {
+  begin,
+  BODY,
+  end,
+  HELLO_MESSAGES,
+  message,
+  messagesAt,
+  overloaded,
+  postMessages,
+  reason,
+  say,
+  START,
+  STOP,
+} from './messages.ts'
+import {
+  errorEvent,
+  HELLO_RESPONSES,
+  messageItem,
+  postResponses,
+  PREAMBLE,
+  beginText,
+  printEvents,
+  response,
+  responsesAt,
+  textEvents,
+} from './response-supplier.ts'
 import {
   chunk,
   completion,
@@ -23,7 +48,9 @@ export interface House {
   readonly suppliers: readonly FakeSupplier[]
 }
 
-export type Language = 'chat' | 'messages'
+export type Language = 'chat' | 'messages' | 'responses'
+
+const DESCRIBED = { chat: supplierAt, messages: messagesAt, responses: responsesAt }
 
 /** Suppliers in the order in which they are asked, each with the language that it speaks. */
 export async function house(
@@ -35,7 +62,7 @@ export async function house(
   const described = list.map(([language], index) => {
     const own = { id: `${language}-${index + 1}`, ...changes }
     const { origin } = suppliers[index]!
-    return language === 'chat' ? supplierAt(origin, own) : messagesAt(origin, own)
+    return DESCRIBED[language](origin, own)
   })
   const gateway = await startGateway({ suppliers: described, ...rest })
   open.push(...suppliers, gateway)
@@ -71,6 +98,58 @@ export const GOOD: Readonly<Record<Language, Script>> = {
     stream.send(BODY + STOP)
     return stream.end()
   },
+  responses: (request, reply) => {
+    if (!isStream(request.body)) return reply.json(200, response([messageItem('Hi')]))
+    const stream = reply.stream()
+    stream.send(printEvents(textEvents('Hi', ['H', 'i'])))
+    return stream.end()
+  },
+}
+
+const EVENTS = textEvents('Hi', ['H', 'i'])
+/** As many events as come before the second piece. */
+const HALF = PREAMBLE.length + beginText(['H']).length
+
+/** The stream that `GOOD` answers with, in pieces; and how it goes wrong. */
+export interface Broken {
+  /** Nothing that a caller could see. */
+  readonly preamble: string
+  /** Up to the first of two pieces of text. */
+  readonly begun: string
+  /** From the second piece to the end. */
+  readonly rest: string
+  /** The supplier says that it has failed. */
+  readonly failing: string
+}
+
+export const BROKEN: Readonly<Record<Language, Broken>> = {
+  chat: {
+    preamble: CHUNKS[0]!,
+    begun: CHUNKS.slice(0, 2).join(''),
+    rest: CHUNKS.slice(2).join('') + USAGE_CHUNK + DONE,
+    failing: 'data: {"error":{"message":"no"}}\n\n',
+  },
+  messages: {
+    preamble: START,
+    begun: START + begin(0) + say('H'),
+    rest: say('i') + end(0) + reason() + STOP,
+    failing: overloaded(),
+  },
+  responses: {
+    preamble: printEvents(PREAMBLE),
+    begun: printEvents(EVENTS.slice(0, HALF)),
+    rest: printEvents(EVENTS.slice(HALF), HALF),
+    failing: printEvents([errorEvent('no')], HALF),
+  },
+}
+
+/** How a supplier of each language refuses a request. */
+export const REFUSING: Readonly<Record<Language, (words: string) => object>> = {
+  chat: (message) => ({ error: { message, type: 'invalid_request_error', code: 'bad_thing' } }),
+  messages: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
+  responses: (message) => ({
+    error: { message, type: 'invalid_request_error', param: null, code: 'bad_thing' },
+  }),
 }
 
 export function isStream(body: Buffer): boolean {
@@ -87,19 +166,44 @@ export function streamed(text: string): Script {
 
 export const unwell: Script = (_, reply) => reply.json(500, { error: { message: 'down' } })
 
-export function ask(gateway: Gateway, language: Language, changes: object = {}): Promise<Response> {
-  return language === 'chat'
-    ? gateway.chat({ ...HELLO, ...changes })
-    : postMessages(gateway, { ...HELLO_MESSAGES, ...changes })
+export function ask(
+  gateway: Gateway,
+  language: Language,
+  changes: object = {},
+  init: RequestInit = {},
+): Promise<Response> {
+  if (language === 'chat') return gateway.chat({ ...HELLO, ...changes }, init)
+  return language === 'messages'
+    ? postMessages(gateway, { ...HELLO_MESSAGES, ...changes }, init)
+    : postResponses(gateway, { ...HELLO_RESPONSES, ...changes }, init)
 }
 
-/** What a person would read in an answer of either language. */
+interface AnyAnswer {
+  readonly choices?: readonly { readonly message: { readonly content: string } }[]
+  readonly content?: readonly { readonly text: string }[]
+  readonly output?: readonly { readonly content?: readonly { readonly text: string }[] }[]
+}
+
+/** What a person would read in an answer of any language. */
 export async function textOf(response: Response): Promise<string> {
-  const body = (await response.json()) as {
-    choices?: { message: { content: string } }[]
-    content?: { text: string }[]
-  }
-  return body.choices?.[0]?.message.content ?? body.content?.map(({ text }) => text).join('') ?? ''
+  const { choices, content, output = [] } = (await response.json()) as AnyAnswer
+  const parts = content ?? output.flatMap((item) => item.content ?? [])
+  return choices?.[0]?.message.content ?? parts.map(({ text }) => text).join('')
+}
+
+interface AnyFrame {
+  readonly choices?: readonly { readonly delta: { readonly content?: string } }[]
+  readonly delta?: string | { readonly text?: string }
+}
+
+/** The same of a stream, by its pieces. */
+export function piecesOf(text: string): readonly string[] {
+  return frames(text).flatMap((frame) => {
+    const { choices, delta } = frame as AnyFrame
+    const piece = typeof delta === 'string' ? delta : delta?.text
+    const said = piece ?? choices?.[0]?.delta.content ?? ''
+    return said === '' ? [] : [said]
+  })
 }
 
 export async function sentTo(supplier: FakeSupplier, index = 0): Promise<Record<string, unknown>> {

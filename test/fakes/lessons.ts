@@ -110,6 +110,7 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
   'POST /v1/chat/completions': { body: () => CALL },
   'POST /v1/messages': { body: () => CALL },
   'POST /v1/messages/count_tokens': { body: () => CALL },
+  'POST /v1/responses': { body: () => ({ model: CALL.model, input: 'Hello' }) },
 
   'POST /v1/manage/accounts': { writes: ['name'], body: named },
   'GET /v1/manage/accounts': {},

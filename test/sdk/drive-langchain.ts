@@ -1,4 +1,4 @@
-// LangChain by its two chat models.
+// LangChain by its two chat models, the one of them in both languages that it has.
 import { ChatAnthropic } from '@langchain/anthropic'
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import {
@@ -16,6 +16,7 @@ import {
   WEATHER,
   type Client,
   type Driver,
+  type Place,
   type Question,
   type Told,
   type Weather,
@@ -105,19 +106,27 @@ function connect(model: BaseChatModel): Client {
   }
 }
 
+function chatOpenAI({ url, key, model }: Place, useResponsesApi: boolean): ChatOpenAI {
+  return new ChatOpenAI({
+    model,
+    apiKey: key,
+    maxRetries: 0,
+    useResponsesApi,
+    configuration: { baseURL: `${url}/v1`, logLevel: 'off' },
+  })
+}
+
 export const langchainDrivers: readonly Driver[] = [
   {
     name: 'ChatOpenAI',
     language: 'chat',
-    connect: ({ url, key, model }) =>
-      connect(
-        new ChatOpenAI({
-          model,
-          apiKey: key,
-          maxRetries: 0,
-          configuration: { baseURL: `${url}/v1`, logLevel: 'off' },
-        }),
-      ),
+    connect: (place) => connect(chatOpenAI(place, false)),
+  },
+  {
+    name: 'ChatOpenAI by responses',
+    language: 'responses',
+    isDeaf: true,
+    connect: (place) => connect(chatOpenAI(place, true)),
   },
   {
     name: 'ChatAnthropic',

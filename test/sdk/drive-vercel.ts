@@ -1,4 +1,4 @@
-// The AI SDK with the three adapters by which people reach a gateway.
+// The AI SDK with the adapters by which people reach a gateway.
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
@@ -100,6 +100,13 @@ function connect(model: LanguageModel): Client {
 }
 
 export const vercelDrivers: readonly Driver[] = [
+  {
+    // What nobody has to choose speaks responses.
+    name: 'ai with openai',
+    language: 'responses',
+    connect: ({ url, key, model }: Place) =>
+      connect(createOpenAI({ baseURL: `${url}/v1`, apiKey: key })(model)),
+  },
   {
     name: 'ai with openai.chat',
     language: 'chat',

@@ -45,7 +45,9 @@ export interface Place {
 export interface Driver {
   readonly name: string
   /** The language that it speaks. */
-  readonly language: 'chat' | 'messages'
+  readonly language: 'chat' | 'messages' | 'responses'
+  /** The library takes a stream that has failed for one that has ended, whoever it talks with. */
+  readonly isDeaf?: true
   connect(place: Place): Client
 }
 

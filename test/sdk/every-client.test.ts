@@ -1,5 +1,5 @@
-// Every client that people use, in front of a supplier of either language: what it does with one it does with the
-// other. The whole table is run, so that a new client or a new language is a row.
+// Every client that people use, in front of a supplier of every language: what it does with one it does with the
+// others. The whole table is run, so that a new client or a new language is a row.
 import { afterEach, describe, expect, it } from 'bun:test'
 import { ROOT_KEY, startGateway } from '../fakes/gateway.ts'
 import { closeStreet, tidy } from '../fakes/street.ts'
@@ -7,6 +7,7 @@ import type { Script } from '../fakes/supplier.ts'
 import { anthropicDrivers } from './drive-anthropic.ts'
 import { langchainDrivers } from './drive-langchain.ts'
 import { openaiDrivers } from './drive-openai.ts'
+import { responsesDrivers } from './drive-responses.ts'
 import { vercelDrivers } from './drive-vercel.ts'
 import type { Client, Driver, Problem } from './driver.ts'
 import { rejection } from './house.ts'
@@ -25,6 +26,7 @@ import {
 
 const DRIVERS: readonly Driver[] = [
   ...openaiDrivers,
+  ...responsesDrivers,
   ...anthropicDrivers,
   ...vercelDrivers,
   ...langchainDrivers,
@@ -149,7 +151,8 @@ describe.each(PAIRS)('%s in front of a supplier of %s', (_name, style, driver) =
     const { client } = await house(driver, style, failHalfway(style))
     const pieces: string[] = []
     const work = client.stream(HELLO, (text) => pieces.push(text))
-    expect((await problemOf(client, work)).message).toContain('Overloaded')
+    if (driver.isDeaf === true) await work
+    else expect((await problemOf(client, work)).message).toContain('Overloaded')
     expect(pieces.join('')).toBe('half')
   })
 
@@ -191,7 +194,7 @@ describe.each(DRIVERS.map((driver): [string, Driver] => [driver.name, driver]))(
       }
     })
 
-    it.each(['demo/chat', 'demo/messages'])('talks with %s', async (model) => {
+    it.each(['demo/chat', 'demo/messages', 'demo/responses'])('talks with %s', async (model) => {
       const { url } = tidy(await startGateway())
       const client = driver.connect({ url, key: ROOT_KEY, model })
       const exactly = { text: 'Reply with exactly: one two three' }

@@ -1,4 +1,4 @@
-// Suppliers that tell one story in either language, and read what they were asked in words of no language at all: so
+// Suppliers that tell one story in any language, and read what they were asked in words of no language at all: so
 // that a test is about a client, whoever answers it.
 import { startGateway, supplierAt, type Gateway } from '../fakes/gateway.ts'
 import {
@@ -14,6 +14,19 @@ import {
   STOP,
 } from '../fakes/messages.ts'
 import {
+  beginText,
+  callEvents,
+  callItem,
+  completed,
+  endText,
+  errorEvent,
+  messageItem,
+  PREAMBLE,
+  printEvents,
+  response,
+  responsesAt,
+} from '../fakes/response-supplier.ts'
+import {
   chunk,
   completion,
   DONE,
@@ -27,8 +40,8 @@ import {
 import { tidy } from '../fakes/street.ts'
 
 /** The language of a supplier. */
-export type Style = 'chat' | 'messages'
-export const STYLES: readonly Style[] = ['chat', 'messages']
+export type Style = 'chat' | 'messages' | 'responses'
+export const STYLES: readonly Style[] = ['chat', 'messages', 'responses']
 
 export interface Call {
   readonly id: string
@@ -77,8 +90,10 @@ function textOf(content: unknown): string {
 export function readAsked(style: Style, { body }: FakeRequest): Asked {
   const fields = fieldsOf(JSON.parse(body.toString()))
   const common = { model: String(fields['model']), stream: fields['stream'] === true }
-  return { ...common, ...(style === 'chat' ? readChat(fields) : readMessages(fields)) }
+  return { ...common, ...READERS[style](fields) }
 }
+
+const READERS = { chat: readChat, messages: readMessages, responses: readResponses }
 
 function readChat(fields: Fields): Omit<Asked, 'model' | 'stream'> {
   const messages = listOf(fields['messages'])
@@ -126,19 +141,43 @@ function readMessages(fields: Fields): Omit<Asked, 'model' | 'stream'> {
   }
 }
 
+function readResponses(fields: Fields): Omit<Asked, 'model' | 'stream'> {
+  const { input, instructions, tool_choice: choice } = fields
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input)
+  const of = (name: string, ...values: readonly string[]): readonly Fields[] =>
+    items.map(fieldsOf).filter((item) => values.includes(String(item[name])))
+  const told = of('role', 'system', 'developer').map((item) => item['content'])
+  return {
+    system: [instructions, ...told].map(textOf).join('\n'),
+    tools: listOf(fields['tools']).map((tool) => String(tool['name'])),
+    isForced: choice === 'required' || typeof choice === 'object',
+    schema: fieldsOf(fieldsOf(fields['text'])['format'])['schema'],
+    calls: of('type', 'function_call').map((item) => String(item['call_id'])),
+    results: of('type', 'function_call_output').map((item) => ({
+      id: String(item['call_id']),
+      text: textOf(item['output']),
+    })),
+    images: of('role', 'user')
+      .flatMap((item) => listOf(item['content']))
+      .filter(({ type }) => type === 'input_image')
+      .map((part) => String(part['image_url'])),
+  }
+}
+
 /** Answers as the plot has it, in the language of the supplier, whole or as a stream. */
 export function play(style: Style, plot: (asked: Asked) => Answer): Script {
   return (request, reply) => {
     const asked = readAsked(style, request)
     const answer = plot(asked)
-    if (!asked.stream)
-      return reply.json(200, style === 'chat' ? wholeChat(answer) : wholeMessage(answer))
+    if (!asked.stream) return reply.json(200, WHOLE[style](answer))
     const stream = reply.stream()
-    for (const frame of style === 'chat' ? chatFrames(answer) : messageFrames(answer))
-      stream.send(frame)
+    for (const frame of STREAMED[style](answer)) stream.send(frame)
     return stream.end()
   }
 }
+
+const WHOLE = { chat: wholeChat, messages: wholeMessage, responses: wholeResponse }
+const STREAMED = { chat: chatFrames, messages: messageFrames, responses: responseFrames }
 
 function toolCall({ id, name, input }: Call): object {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } }
@@ -155,6 +194,15 @@ function wholeMessage(answer: Answer): object {
   if (typeof answer === 'string') return message(answer)
   const content = [{ type: 'tool_use', ...answer }]
   return message('', { content, stop_reason: 'tool_use' })
+}
+
+function itemOf(answer: Answer): Fields {
+  if (typeof answer === 'string') return messageItem(answer)
+  return callItem(answer.id, answer.name, JSON.stringify(answer.input))
+}
+
+function wholeResponse(answer: Answer): object {
+  return response([itemOf(answer)])
 }
 
 /** Two pieces, so that a client has something to join. */
@@ -200,23 +248,42 @@ function messageFrames(answer: Answer): readonly string[] {
   return [OPENING, begin(0, block), ...pieces, end(0), reason('tool_use'), STOP]
 }
 
+function responseFrames(answer: Answer): readonly string[] {
+  const item = itemOf(answer)
+  const events =
+    typeof answer === 'string'
+      ? [...beginText(halve(answer)), ...endText(answer)]
+      : callEvents(item)
+  return [...PREAMBLE, ...events, completed([item])].map((event, place) =>
+    printEvents([event], place),
+  )
+}
+
+const BEGINNINGS: Readonly<Record<Style, string>> = {
+  chat: chunk({ role: 'assistant', content: '' }) + chunk({ content: 'half' }),
+  messages: START + begin(0) + say('half'),
+  responses: printEvents([...PREAMBLE, ...beginText(['half'])]),
+}
+
 /** Begins to speak, and leaves it at that. */
 export function beginTo(style: Style, reply: FakeReply): ReturnType<FakeReply['stream']> {
   const stream = reply.stream()
-  stream.send(
-    style === 'chat'
-      ? chunk({ role: 'assistant', content: '' }) + chunk({ content: 'half' })
-      : START + begin(0) + say('half'),
-  )
+  stream.send(BEGINNINGS[style])
   return stream
+}
+
+const OVERLOADED = { error: { message: 'Overloaded', type: 'overloaded_error' } }
+const FAILURES: Readonly<Record<Style, string>> = {
+  chat: `data: ${JSON.stringify(OVERLOADED)}\n\n`,
+  messages: overloaded(),
+  responses: printEvents([errorEvent('Overloaded')], 5),
 }
 
 /** Says half of it, and then that it has failed. */
 export function failHalfway(style: Style): Script {
   return (_request, reply) => {
     const stream = beginTo(style, reply)
-    const error = { error: { message: 'Overloaded', type: 'overloaded_error' } }
-    stream.send(style === 'chat' ? `data: ${JSON.stringify(error)}\n\n` : overloaded())
+    stream.send(FAILURES[style])
     stream.end()
   }
 }
@@ -224,10 +291,12 @@ export function failHalfway(style: Style): Script {
 /** Refuses a request by its own words. */
 export function refuse(style: Style, words: string): Script {
   const error = { type: 'invalid_request_error', message: words }
-  const chat = { error: { ...error, code: 'bad_thing', param: null } }
-  return (_request, reply) =>
-    reply.json(400, style === 'chat' ? chat : { type: 'error', error, request_id: 'req_theirs' })
+  const coded = { error: { ...error, code: 'bad_thing', param: null } }
+  const named = { type: 'error', error, request_id: 'req_theirs' }
+  return (_request, reply) => reply.json(400, style === 'messages' ? named : coded)
 }
+
+const DESCRIBED = { chat: supplierAt, messages: messagesAt, responses: responsesAt }
 
 export interface Stage {
   readonly gateway: Gateway
@@ -239,7 +308,7 @@ export interface Stage {
 /** A gateway in front of one supplier; both are stopped by `closeStreet`. */
 export async function openStage(style: Style, script: Script): Promise<Stage> {
   const supplier = tidy(await startFakeSupplier(script))
-  const described = style === 'chat' ? supplierAt(supplier.origin) : messagesAt(supplier.origin)
+  const described = DESCRIBED[style](supplier.origin)
   const gateway = tidy(await startGateway({ suppliers: [described] }))
   const asked = (): readonly Asked[] =>
     supplier.requests.map((request) => readAsked(style, request))

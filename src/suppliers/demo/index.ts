@@ -4,6 +4,7 @@ import type { Capability } from '../../catalog/model.ts'
 import { Secret } from '../../core/secret.ts'
 import { anthropicMessages } from '../../dialects/anthropic-messages/index.ts'
 import { openaiChat } from '../../dialects/openai-chat/index.ts'
+import { openaiResponses } from '../../dialects/openai-responses/index.ts'
 import type { Supplier } from '../supplier.ts'
 import { DEMO_LIMITS, DEMO_REGIONS, demoModels, isPlain, type DemoName } from './models.ts'
 import { PATHS, startDemo, type DemoServer } from './server.ts'
@@ -15,8 +16,12 @@ export interface DemoSuppliers {
 
 const ABILITIES: readonly Capability[] = ['tools', 'images', 'audio', 'json']
 
-/** Each model speaks one of the two. */
-const DIALECTS = { chat: [openaiChat.id], messages: [anthropicMessages.id] }
+/** Each model speaks one of them. */
+const DIALECTS = {
+  chat: [openaiChat.id],
+  messages: [anthropicMessages.id],
+  responses: [openaiResponses.id],
+}
 
 export function startDemoSuppliers(): DemoSuppliers {
   const credential = `demo-${crypto.randomUUID()}`
@@ -37,6 +42,7 @@ export function startDemoSuppliers(): DemoSuppliers {
         signature: 'x-api-key',
         quirks: { usage: 'always' },
       },
+      { dialect: openaiResponses, path: PATHS.responses, quirks: { usage: 'always' } },
     ],
     quirks: { usage: 'ask' },
     timeouts: {},

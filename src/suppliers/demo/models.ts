@@ -215,6 +215,20 @@ const MESSAGES: readonly DemoModel[] = [
   row('messages-error-mid-stream', 'Begins to answer, then reports an error.', { breaks: 'error' }),
 ].map((model) => ({ ...model, language: 'messages' }))
 
+/** And in the responses language. */
+const RESPONSES: readonly DemoModel[] = [
+  row('responses', 'Answers at once, in the responses language.', {}),
+  row('responses-reason', 'Shows some reasoning before it answers.', { reasons: true }, DEAR),
+  row('responses-failover', 'Fails on demo and answers on demo-backup.', {
+    canned: refuse(500, SERVER_ERROR),
+    cannedBy: 'demo',
+  }),
+  row('responses-cut-stream', 'Begins to answer, then drops the connection.', { breaks: 'cut' }),
+  row('responses-error-mid-stream', 'Begins to answer, then reports an error.', {
+    breaks: 'error',
+  }),
+].map((model) => ({ ...model, language: 'responses' }))
+
 /** It simply answers, with some thinking or without: all others are there for what they do wrong or oddly. */
 export function isPlain({ behaviour }: DemoModel): boolean {
   return Object.keys(behaviour).every((name) => name === 'reasons')
@@ -228,6 +242,7 @@ export const demoModels: readonly DemoModel[] = [
   ...REFUSING,
   ...MUMBLING,
   ...MESSAGES,
+  ...RESPONSES,
 ]
 
 const BY_NAME = new Map(demoModels.map((model) => [model.name, model]))

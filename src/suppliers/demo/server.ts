@@ -1,11 +1,12 @@
-// A supplier that anyone can try: a real server on the loopback address that speaks chat completions and
-// messages, counts the tokens of the latter and runs no model. It misbehaves only where a model's row says so.
+// A supplier that anyone can try: a real server on the loopback address that speaks chat completions, messages and
+// responses, counts the tokens of messages and runs no model. It misbehaves only where a model's row says so.
 import { answer } from './answer.ts'
 import { openBody, pause } from './body.ts'
 import { findDemoModel, type Canned, type DemoModel, type DemoName } from './models.ts'
 import { countMessages, messagesVoice, readMessagesRequest } from './messages.ts'
 import { DemoRefusal, printError, type Language } from './refusal.ts'
 import { readRequest, type DemoRequest } from './request.ts'
+import { readResponsesRequest, responsesVoice } from './responses.ts'
 import { chatVoice, streamScript, unaryScript, type Voice } from './script.ts'
 
 export interface DemoOptions {
@@ -26,6 +27,7 @@ export const PATHS = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
   count: '/v1/messages/count_tokens',
+  responses: '/v1/responses',
 } as const
 const ADDRESSES: ReadonlySet<string> = new Set(Object.values(PATHS))
 
@@ -37,6 +39,7 @@ interface Speech extends Voice {
 const SPEECHES: Readonly<Record<Language, Speech>> = {
   chat: { ...chatVoice, read: readRequest },
   messages: { ...messagesVoice, read: readMessagesRequest },
+  responses: { ...responsesVoice, read: readResponsesRequest },
 }
 
 export function startDemo(options: DemoOptions): DemoServer {
@@ -151,7 +154,9 @@ function checkAddress(request: Request): void {
 }
 
 function languageOf(request: Request): Language {
-  return pathOf(request).startsWith(PATHS.messages) ? 'messages' : 'chat'
+  const path = pathOf(request)
+  if (path === PATHS.responses) return 'responses'
+  return path.startsWith(PATHS.messages) ? 'messages' : 'chat'
 }
 
 function pathOf({ url }: Request): string {

@@ -1,8 +1,8 @@
 // Tools and which of them are to be called, as chat says it.
 import type { ChatRequest, Tool, ToolChoice, Trait } from '../../../core/chat.ts'
+import { isClosedObject } from '../../closed-schema.ts'
 import type { Fields } from '../../json.ts'
 import type { CallWords } from './calls-encode.ts'
-import { isClosedObject } from './request-format.ts'
 
 /** Without tools there is nothing to choose among, and saying so is refused. */
 export function encodeTools(request: ChatRequest, words: CallWords, lost: Set<Trait>): Fields {
