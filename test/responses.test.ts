@@ -419,6 +419,7 @@ describe('what is refused', () => {
     [{ ...HELLO_RESPONSES, service_tier: 'flex' }, 'unsupported_parameter', 'service_tier'],
     [{ ...HELLO_RESPONSES, api_key: 'x' }, 'raw_secret_field_rejected', 'api_key'],
     [{ ...HELLO_RESPONSES, models: ['a'] }, 'unsupported_parameter', 'models'],
+    [{ ...HELLO_RESPONSES, reasoning: { mode: 'pro' } }, 'unsupported_parameter', 'reasoning.mode'],
   ])('%j', async (body, code, param) => {
     const { ask, suppliers } = await house([good])
     const asked = await ask(body)

@@ -86,6 +86,11 @@ export interface StreamWatcher {
   usage(): Usage | undefined
   /** Nothing was put out since a usage was told. */
   isUsageLast(): boolean
+  /**
+   * All that came is whole, and only the end tells why: a caller who leaves now may have the answer. Absent: the reason
+   * to stop comes before the usage.
+   */
+  isClosing?(): boolean
   /** Bytes of text that the model has put out so far: answer, reasoning, tool calls. */
   outputBytes(): number
   /**

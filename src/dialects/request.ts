@@ -204,3 +204,13 @@ export function readTier(draft: Draft, tiers: readonly string[]): void {
   const text = `\`service_tier\` must be one of ${tiers.join(', ')}: other tiers have no known price.`
   fault(draft, 'unsupported_parameter', 'service_tier', text)
 }
+
+/** Another one is another model at some suppliers, past the key's list and its price (openrouter.ai on gpt-5.6, 2026-11). */
+export function readMode(draft: Draft): void {
+  const isStandard = draft.cursor.startsWith('"standard"')
+  draft.cursor.skip()
+  if (isStandard) return
+  const text =
+    'Remove `reasoning.mode` and name the model that you want in `model`: other modes have no known price.'
+  fault(draft, 'unsupported_parameter', 'reasoning.mode', text)
+}

@@ -27,12 +27,14 @@ export function convertRequest(call: Held, tried: Try, { refusesLosses }: Plant)
   })
 }
 
-/** Who cannot be told something has done nothing wrong, and was not asked. */
+/** Who cannot be told something has done nothing wrong, and was not asked. A fault of our own ends the call. */
 function say<Said>(work: () => Said): Said {
   try {
     return work()
   } catch (thrown) {
-    throw new AttemptFailure(asGatewayError(thrown), 'unsent', { isUnsayable: true })
+    const isOurs = !(thrown instanceof GatewayError)
+    const why = isOurs ? { isFinal: true } : { isUnsayable: true }
+    throw new AttemptFailure(asGatewayError(thrown), 'unsent', why)
   }
 }
 
@@ -90,6 +92,16 @@ export function convertAnswer(
   bytes: Uint8Array,
   facts: AnswerFacts,
 ): Uint8Array {
+  try {
+    return express(call, tried, bytes, facts)
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) throw thrown
+    // A fault of our own is nothing that another supplier could make up for.
+    throw new AttemptFailure(asGatewayError(thrown), 'unknown', { isFinal: true })
+  }
+}
+
+function express(call: Held, tried: Try, bytes: Uint8Array, facts: AnswerFacts): Uint8Array {
   const response = codecOf(tried.attempt.dialect).response.decode(bytes)
   addLosses(tried, response.lost)
   const usage = facts.usage ?? estimateUsage(call.facts.load, facts.outputBytes, facts.audioBytes)
@@ -138,6 +150,15 @@ export class StreamConverter {
 
   /** The frames that tell what the supplier's told; empty where they are to come later. */
   convert(data: Uint8Array): string {
+    try {
+      return this.#convert(data)
+    } catch (thrown) {
+      // A fault of our own is not to look like a broken line.
+      throw asGatewayError(thrown)
+    }
+  }
+
+  #convert(data: Uint8Array): string {
     let text = ''
     for (const event of this.#decoder.decode(data)) {
       if (event.kind === 'finish') this.#hasFinished = true
@@ -164,6 +185,7 @@ export class StreamConverter {
 
   /** Ends an answer that has reached its limit, whatever its supplier thinks. */
   cutOff(usage: Usage): Uint8Array {
+    addLosses(this.#tried, this.#decoder.lost)
     const text = this.#hasFinished ? '' : this.#encoder.encode(AT_LIMIT)
     return encoder.encode(text + this.#encoder.end(usage))
   }

@@ -15,6 +15,7 @@ import { leavingOutcome, streamOutcome, unaryOutcome } from './outcome.ts'
 import { printLosses } from './losses.ts'
 import type { RelayStream } from './relay.ts'
 import { isEstimate, price, settle, settleFailed, type Settled, type Settlement } from './settle.ts'
+import { countAsked } from './tour.ts'
 
 const encoder = new TextEncoder()
 const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
@@ -80,7 +81,7 @@ function unaryHeaders(
     'request-id': call.id,
     'x-svc-supplier': supplier.id,
     'x-svc-region': supplier.region,
-    'x-svc-failover': call.tries.length > 1 ? 'true' : 'false',
+    'x-svc-failover': hasMoved(call) ? 'true' : 'false',
     'x-svc-latency-ms': String(settled.latencyMs),
     'x-svc-input-tokens': String(settled.inputTokens),
     'x-svc-output-tokens': String(settled.outputTokens),
@@ -91,12 +92,17 @@ function unaryHeaders(
   return headers
 }
 
+/** Somebody else was really asked before. */
+function hasMoved({ tries }: Held): boolean {
+  return tries.length > 1 && countAsked(tries) > 1
+}
+
 function routeHeaders(call: Held, latencyMs: number): Record<string, string> {
   const { supplier } = call.tries.at(-1)!.attempt
   const headers: Record<string, string> = {
     'x-svc-supplier': supplier.id,
     'x-svc-region': supplier.region,
-    'x-svc-failover': call.tries.length > 1 ? 'true' : 'false',
+    'x-svc-failover': hasMoved(call) ? 'true' : 'false',
     'x-svc-latency-ms': String(latencyMs),
   }
   addRouting(headers, call)

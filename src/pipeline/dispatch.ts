@@ -14,11 +14,11 @@ import type { Held, Plant, Try } from './call.ts'
 import { isUntouched } from './claim.ts'
 import { convertAnswer, convertRequest, dropThoughts } from './convert.ts'
 import { isRelayed } from './request.ts'
-import { exhausted, inBand, refusal, scrub } from './refusal.ts'
+import { exhausted, inBand, refusal, scrub, unsayable } from './refusal.ts'
 import { drain, isDrained } from './drain.ts'
 import { sentMaximum } from './hold.ts'
 import { basicsOf, RelayStream } from './relay.ts'
-import { Tour } from './tour.ts'
+import { isAsked, Tour } from './tour.ts'
 
 const PATIENCE_MS = 100
 
@@ -62,10 +62,12 @@ async function firstOf<Answer>(call: Held, plant: Plant, ask: Ask<Answer>): Prom
 function nobodyLeft(call: Held, plant: Plant): GatewayError {
   if (call.tries.length === 0) checkPresence(call, plant)
   const { tries } = call
-  const last = tries.at(-1)?.failure
-  // Somebody larger was there, and could no longer be asked; or the request can be said to none of them.
-  const isCallers = last?.isFinal === true || tries.every(({ failure }) => failure?.isUnsayable)
-  return last !== undefined && isCallers ? last.problem : exhausted(call, plant.clock.elapsed())
+  const now = plant.clock.elapsed()
+  const last = tries.findLast(isAsked)?.failure
+  // Somebody larger was there, and could no longer be asked.
+  if (last?.isFinal === true) return last.problem
+  const unsaid = last === undefined ? tries.at(-1)?.failure : undefined
+  return unsaid === undefined ? exhausted(call, now) : unsayable(call, unsaid.problem, now)
 }
 
 function enter(call: Held, index: number, { clock, ledger }: Plant): Try {

@@ -2,7 +2,16 @@
 // nothing that comes later can leave it.
 import { asGatewayError, GatewayError } from '../core/problem.ts'
 import { choose } from '../routing/choose.ts'
-import { NO_AUDIO, NO_IMAGES, NO_TOOLS, OUTSIDE, WAITING } from '../routing/reason.ts'
+import {
+  LISTED,
+  NO_AUDIO,
+  NO_IMAGES,
+  NO_TOOLS,
+  OTHER_ENDPOINT,
+  OUTSIDE,
+  RESTING,
+  WAITING,
+} from '../routing/reason.ts'
 import type { Attempt, Route, Verdict } from '../routing/routes.ts'
 import { findSession } from '../routing/session-id.ts'
 import type { Session } from '../routing/sessions.ts'
@@ -27,35 +36,71 @@ export type Listed = Pick<Planned, 'verdict' | 'request'>
 
 /**
  * Changes nothing, so that anybody may ask what would be. A request is decoded before any money is held where all on
- * the list need it so; else when the turn of the first comes that does.
+ * the list need it so; else when the turn of the first comes that does. It is put into words before that only where
+ * this decides who is asked.
  */
 export function list(call: Admitted, plant: Plant, session: Session | undefined): Listed {
   const verdict = judge(call, plant, session)
   const others = verdict.attempts.filter((attempt) => !isRelayed(call, attempt))
   if (others.length === 0) return { verdict, request: undefined }
   const request = new Request(call.dialect, call.body)
-  if (plant.refusesLosses) {
-    const obstacle = findObstacle(request, others, call)
-    if (obstacle === undefined) return { verdict, request }
-    const relays = judge(call, plant, session, RELAYS_ONLY)
-    if (relays.attempts.length === 0) throw obstacle
-    return { verdict: relays, request: undefined }
+  const isNobodys = others.length === verdict.attempts.length
+  if (!plant.refusesLosses && !(isNobodys && hasRelayBeside(call, verdict))) {
+    if (isNobodys) request.decode()
+    return { verdict, request }
   }
-  if (others.length === verdict.attempts.length) request.decode()
-  return { verdict, request }
+  const obstacles = findObstacles(request, others, call, plant)
+  if (obstacles.size < verdict.attempts.length)
+    return { verdict: without(verdict, obstacles, call.route), request }
+  const relays = judge(call, plant, session, RELAYS_ONLY)
+  // Whoever is only waited for could be told: the fault is not the caller's.
+  const isHopeful = relays.attempts.length > 0 || relays.reasons.includes(WAITING)
+  if (!isHopeful) throw obstacles.get(others[0]!)!
+  return { verdict: relays, request: undefined }
 }
 
-/** Why the operator would not have the request put into another language; undefined where nothing stands against it. */
-function findObstacle(
+/** Somebody speaks the caller's language who is not on the list for no more than a pause, or for want of places. */
+function hasRelayBeside(call: Admitted, { reasons }: Verdict): boolean {
+  return call.route.candidates.some(
+    ({ attempts }, index) =>
+      reasons[index]! >= RESTING && attempts.some((attempt) => isRelayed(call, attempt)),
+  )
+}
+
+type Obstacles = ReadonlyMap<Attempt, GatewayError>
+
+/** Of each that cannot be told the request, or not all of it where nothing may be lost: why. */
+function findObstacles(
   request: Request,
   attempts: readonly Attempt[],
   { path }: Admitted,
-): GatewayError | undefined {
-  try {
-    const losses = lossesOf(request, attempts)
-    return losses.length > 0 ? refuseLosses(losses, path) : undefined
-  } catch (thrown) {
-    return asGatewayError(thrown)
+  { refusesLosses }: Plant,
+): Obstacles {
+  const obstacles = new Map<Attempt, GatewayError>()
+  for (const attempt of attempts)
+    try {
+      const losses = lossesOf(request, [attempt])
+      if (refusesLosses && losses.length > 0) obstacles.set(attempt, refuseLosses(losses, path))
+    } catch (thrown) {
+      obstacles.set(attempt, asGatewayError(thrown))
+    }
+  return obstacles
+}
+
+/** The list without those who cannot be told, as if they did not speak the language. */
+function without(verdict: Verdict, obstacles: Obstacles, { candidates }: Route): Verdict {
+  if (obstacles.size === 0) return verdict
+  const attempts = verdict.attempts.filter((attempt) => !obstacles.has(attempt))
+  const left = new Set([...obstacles.keys()].map(({ candidate }) => candidate))
+  const reasons = verdict.reasons.map((reason, index) =>
+    left.has(candidates[index]!) ? OTHER_ENDPOINT : reason,
+  )
+  return {
+    attempts,
+    reasons,
+    isPinned: verdict.isPinned && attempts[0] === verdict.attempts[0],
+    // Whoever rests stands behind all others.
+    isLastResort: reasons[candidates.indexOf(attempts[0]!.candidate)] !== LISTED,
   }
 }
 

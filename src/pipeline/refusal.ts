@@ -7,10 +7,11 @@ import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
+import { findAttempt } from '../routing/choose.ts'
 import { LISTED, RESTING, WAITING } from '../routing/reason.ts'
 import type { Attempt } from '../routing/routes.ts'
 import type { Held } from './call.ts'
-import { isHopeless } from './tour.ts'
+import { isAsked, isHopeless } from './tour.ts'
 
 const ERROR_BYTES_MAX = 65_536
 const REASON_MS = 2_000
@@ -135,10 +136,9 @@ function findCommon(problems: readonly GatewayError[]): GatewayError | undefined
 /** Nobody is left to ask. One and the same precise failure is told as it is, else that all failed. */
 export function exhausted(call: Held, now: number): GatewayError {
   const returns = returnsOf(call, now)
-  if (call.tries.length === 0) return everyoneWaits(call.regions, returns)
-  const problems = call.tries.flatMap(({ failure }) =>
-    failure === undefined ? [] : [failure.problem],
-  )
+  const asked = call.tries.filter(isAsked)
+  if (asked.length === 0) return everyoneWaits(call.regions, returns)
+  const problems = asked.flatMap(({ failure }) => (failure === undefined ? [] : [failure.problem]))
   const told =
     findCommon(problems) ?? (returns.length > 0 ? undefined : findLasting(call, problems))
   if (told !== undefined) return told
@@ -187,15 +187,32 @@ function isOurCredential({ status }: GatewayError): boolean {
   return status === 401 || status === 402 || status === 403
 }
 
+/** Nobody could be told the request: somebody who can be may come back, else it is the fault of the request. */
+export function unsayable(call: Held, problem: GatewayError, now: number): GatewayError {
+  const pauses = call.route.candidates.flatMap((candidate, index) => {
+    const waits = mayCome(call, index) && candidate.lane.standing(now) === WAITING
+    return waits ? [candidate.lane.remaining(now) / 1000] : []
+  })
+  return pauses.length > 0 ? everyoneWaits(call.regions, pauses) : problem
+}
+
+/** Neither the request stands in its way nor the language that it would be asked in. */
+function mayCome({ route, verdict, dialect, tries }: Held, index: number): boolean {
+  const reason = verdict.reasons[index]!
+  if (reason !== LISTED && reason < RESTING) return false
+  const next = findAttempt(route.candidates[index]!, { dialect, converts: true })
+  return tries.every((tried) => isAsked(tried) || tried.attempt.dialect.id !== next?.dialect.id)
+}
+
 /** In seconds: when those can be asked who have asked for a pause, or were not asked and might have answered. */
-function returnsOf({ route, verdict, tries }: Held, now: number): readonly number[] {
+function returnsOf(call: Held, now: number): readonly number[] {
+  const { route, tries } = call
   return route.candidates.flatMap((candidate, index) => {
-    const reason = verdict.reasons[index]!
-    if (reason !== LISTED && reason < RESTING) return []
-    const isAsked = tries.some(({ attempt }) => attempt.candidate === candidate)
-    if (!isAsked && tries.some((tried) => isHopeless(tried, candidate))) return []
+    if (!mayCome(call, index)) return []
+    const wasTried = tries.some(({ attempt }) => attempt.candidate === candidate)
+    if (!wasTried && tries.some((tried) => isHopeless(tried, candidate))) return []
     if (candidate.lane.standing(now) === WAITING) return [candidate.lane.remaining(now) / 1000]
-    return isAsked ? [] : [1]
+    return wasTried ? [] : [1]
   })
 }
 
@@ -217,7 +234,8 @@ export function everyoneWaits(regions: Held['regions'], waits: readonly number[]
 
 /** Others may serve the model, too: they were not asked. */
 function describeAll({ tries, regions }: Held, status: 429 | 503 | 504): string {
-  const count = new Set(tries.map(({ attempt }) => attempt.supplier.id)).size
+  const asked = tries.filter(isAsked)
+  const count = new Set(asked.map(({ attempt }) => attempt.supplier.id)).size
   const where = regions === undefined ? '' : ` in ${regions.join(', ')}`
   const who =
     count === 1
@@ -228,7 +246,10 @@ function describeAll({ tries, regions }: Held, status: 429 | 503 | 504): string 
 }
 
 function detailsOf({ tries, regions }: Held): Readonly<Record<string, unknown>> {
-  return { ...(regions !== undefined && { regions }), attempts: tries.map(describe) }
+  return {
+    ...(regions !== undefined && { regions }),
+    attempts: tries.filter(isAsked).map(describe),
+  }
 }
 
 function describe({ attempt, failure }: Held['tries'][number]): Readonly<Record<string, unknown>> {

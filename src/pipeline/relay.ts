@@ -82,9 +82,7 @@ export class RelayStream implements FrameSink {
     this.#basics = basicsOf(call, modelId)
     this.#converter = isSame ? undefined : new StreamConverter(call, tried)
     this.#normalizer =
-      isSame && rewrite.normalize === true
-        ? dialect.relay.normalize?.frames(this.#basics)
-        : undefined
+      rewrite.normalize === true ? dialect.relay.normalize?.frames(this.#basics) : undefined
     this.#keepsUsage = call.facts.asksUsage
     this.#choices = call.facts.choices
     this.#tokensMax = call.bound.outputTokensAt(index, call.fit)
@@ -99,7 +97,9 @@ export class RelayStream implements FrameSink {
    * told of it before may be anything. Nothing else is worth waiting for once the caller has gone.
    */
   lingerForUsage(): void {
-    this.#lifeline.lingerWhile(() => !this.#hasEnded && this.#isFinished())
+    this.#lifeline.lingerWhile(
+      () => !this.#hasEnded && (this.#isFinished() || this.#watcher.isClosing?.() === true),
+    )
   }
 
   /** Reads up to the first content. Until then nothing was passed on, and another supplier may be asked. */
@@ -209,15 +209,19 @@ export class RelayStream implements FrameSink {
   /** The closing marker waits for the books; in some languages it alone says why the answer ends. */
   #mark(frame: Uint8Array, { bytes, from, to }: FrameData): void {
     this.#isMarked = true
+    this.#complete()
     if (this.#converter === undefined) this.#marker = frame.slice()
     else if (this.#isFinished()) this.#text += this.#converter.finish(bytes.subarray(from, to))
-    this.#complete()
     this.#end()
   }
 
   /** Usage is told with the end, in whatever way the caller's language tells it. */
   #convert(converter: StreamConverter, kind: FrameKind, { bytes, from, to }: FrameData): void {
-    if (kind !== 'void') this.#text += converter.convert(bytes.subarray(from, to))
+    if (kind === 'void') return
+    const data = bytes.subarray(from, to)
+    this.#text += converter.convert(data)
+    // It has to have seen an answer to know what ends it.
+    this.#normalizer?.fill(data)
   }
 
   #isPassed(kind: FrameKind): boolean {
@@ -260,7 +264,8 @@ export class RelayStream implements FrameSink {
     if (bytes === undefined) return
     const ending = { bytes, from: 0, to: bytes.length }
     this.#see(ending)
-    this.#print(ending)
+    if (this.#converter === undefined) this.#print(ending)
+    else this.#text += this.#converter.convert(bytes)
   }
 
   #see({ bytes, from, to }: FrameData): FrameKind {

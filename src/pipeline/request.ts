@@ -93,7 +93,7 @@ export function codecOf({ id, codec }: Dialect): Codec {
 export function refuseLosses(losses: readonly string[], path: string): GatewayError {
   return new GatewayError(
     'unsupported_parameter',
-    `Every supplier of this model speaks another language than ${path}, in which this cannot be said: ${losses.join(', ')}. Leave it out, or ask for another model.`,
+    `No supplier of this model that may be asked can be told all of a request to ${path}, and nothing may be lost: ${losses.join(', ')}. Leave this out, or ask for another model.`,
     { details: { losses } },
   )
 }

@@ -9,6 +9,7 @@ import { CALLER_LEFT } from '../upstream/lifeline.ts'
 import type { Held, Outcome, Plant, Try } from './call.ts'
 import { sampleUsage } from './count.ts'
 import { sentMaximum } from './hold.ts'
+import { isAsked } from './tour.ts'
 
 export interface Settled {
   readonly inputTokens: number
@@ -93,7 +94,7 @@ export function settleFailed(
   plant: Plant,
   status = error.status,
 ): Promise<Settlement> {
-  const last = call.tries.at(-1)
+  const last = call.tries.findLast(isAsked)
   const outcome: Outcome = {
     status,
     code: error.wireCode,
@@ -114,7 +115,7 @@ function isPaid(evidence: Evidence): boolean {
 }
 
 function toRow(call: Held, outcome: Outcome, settled: Settled, plant: Plant): AuditRow {
-  const last = call.tries.at(-1)?.attempt
+  const last = (call.tries.findLast(isAsked) ?? call.tries.at(-1))?.attempt
   const { usage, evidence } = outcome
   const { hold } = call.operation
   return {
@@ -222,6 +223,7 @@ function isTold(only: Try | undefined): boolean {
 function explain({ route, verdict, regions, tries }: Held, each: readonly TryDetails[]): string {
   const lines = each.map(({ status, code, ms }, index) => {
     const who = labelOf(tries[index]!.attempt.candidate)
+    if (!isAsked(tries[index]!)) return `${who} could not be told this request (${status} ${code}).`
     const what = code === undefined ? 'answered' : `failed with ${status} ${code}`
     return `${who} was asked and ${what} after ${ms} ms.`
   })

@@ -25,7 +25,7 @@ export class Tour {
   next(): number | undefined {
     const { tries, attempts } = this.#call
     if (tries.length === 0 && attempts.length === 1) return this.#isOnlyAvailable() ? 0 : undefined
-    if (tries.length >= this.#plant.limits.attemptsMax) return undefined
+    if (countAsked(tries) >= this.#plant.limits.attemptsMax) return undefined
     const next =
       this.#findOther() ?? this.#find(isWell) ?? this.#find(isAvailable) ?? this.#findLast()
     if (next === undefined || !this.#mayGoOn()) return undefined
@@ -52,7 +52,7 @@ export class Tour {
 
   #mayGoOn(): boolean {
     const { tries, key } = this.#call
-    if (tries.length < FREE_TRIES || this.#hasPlace) return true
+    if (countAsked(tries) < FREE_TRIES || this.#hasPlace) return true
     this.#hasPlace = this.#plant.retries.take(this.#plant.gate.size, key.id)
     return this.#hasPlace
   }
@@ -80,7 +80,8 @@ export class Tour {
   /** The last try goes to somebody new, if there is anybody: a third account of one supplier is no better bet. */
   #findOther(): number | undefined {
     const { tries } = this.#call
-    const isLast = tries.length > 0 && tries.length === this.#plant.limits.attemptsMax - 1
+    const asked = countAsked(tries)
+    const isLast = asked > 0 && asked === this.#plant.limits.attemptsMax - 1
     return isLast ? this.#find(isWell, isSameSupplier) : undefined
   }
 
@@ -95,6 +96,17 @@ export class Tour {
       if (isNoLarger(tried, attempt) || isFutile(tried, attempt.candidate)) return true
     return false
   }
+}
+
+/** Who could not be told the request was not asked, and has not failed. */
+export function isAsked({ failure }: Try): boolean {
+  return failure?.isUnsayable !== true
+}
+
+export function countAsked(tries: readonly Try[]): number {
+  let count = 0
+  for (const tried of tries) if (isAsked(tried)) count += 1
+  return count
 }
 
 /** Another credential of the same supplier for the same model, with more room than the one at hand. */
@@ -121,6 +133,7 @@ const OF_A_MODEL = new Set([403, 404, 429])
 function isSameTrouble({ attempt, failure }: Try, next: Candidate): boolean {
   if (attempt.supplier.id !== next.supplier.id) return false
   if (failure === undefined) return true
+  if (failure.isUnsayable) return attempt.modelId === next.modelId
   if (isTooLong(failure)) return false
   const { status } = failure.problem
   if (attempt.modelId !== next.modelId && OF_A_MODEL.has(status)) return false
@@ -137,6 +150,7 @@ function isSameSupplier({ attempt }: Try, next: Candidate): boolean {
  */
 export function isHopeless({ attempt, failure }: Try, next: Candidate): boolean {
   if (attempt.supplier.id !== next.supplier.id) return false
+  if (failure?.isUnsayable === true) return attempt.modelId === next.modelId
   if (failure === undefined || failure.evidence === 'unsent') return true
   const isSame = isSameAccount(attempt, next)
   if (attempt.modelId === next.modelId) return isSame || failure.evidence !== 'refused'
@@ -154,7 +168,9 @@ function isSameAccount({ candidate }: Attempt, other: Candidate): boolean {
 const TOO_LONG = 'context_length_exceeded'
 
 /** Of what is too large for one supplier only somebody known to read more may take more. */
-function isTooLong({ problem }: AttemptFailure): boolean {
+function isTooLong({ problem, isUnsayable }: AttemptFailure): boolean {
+  // What grows on the way into another language is as short as it was for everybody else.
+  if (isUnsayable) return false
   const { status, code, wireCode } = problem
   if (status === 413) return true
   return status === 400 && (code === TOO_LONG || wireCode === TOO_LONG)

@@ -44,7 +44,7 @@ export function fieldKey(field: RequestField): number {
 export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
 export const STREAM_OPTION_KEYS = new KeySet(['include_usage'], STRICT)
 export const FORMAT_KEYS = new KeySet(['type'], { once: true })
-export const REASONING_KEYS = new KeySet(['effort', 'enabled'])
+export const REASONING_KEYS = new KeySet(['effort', 'enabled', 'mode'], STRICT)
 export const URL_KEYS = new KeySet(['url'], STRICT)
 export const AUDIO_KEYS = new KeySet(['data'], STRICT)
 export const FILE_KEYS = new KeySet(['file_data'], STRICT)

@@ -6,6 +6,7 @@ import {
   readBoolean,
   readMembers,
   readMetadata,
+  readMode,
   readModel,
   readNumber,
   readRegion,
@@ -28,6 +29,7 @@ import { readMessages } from './messages.ts'
 
 const CHOICES_MAX = 128
 const TIERS = ['auto', 'default', 'standard']
+const MODE = REASONING_KEYS.names.indexOf('mode')
 const FORMATS = ['text', 'json_object', 'json_schema', 'grammar', 'structural_tag']
 
 type UnboundedField = (typeof UNBOUNDED_FIELDS)[number]
@@ -103,8 +105,9 @@ function readReasoning(draft: Draft): void {
   let isWanted = true
   if (!cursor.isObject()) cursor.skip()
   else
-    readMembers(draft, REASONING_KEYS, () => {
-      if (isOff(draft)) isWanted = false
+    readMembers(draft, REASONING_KEYS, (key) => {
+      if (key === MODE) readMode(draft)
+      else if (isOff(draft)) isWanted = false
     })
   if (isWanted) draft.asksReasoning = true
 }

@@ -56,8 +56,9 @@ class Tool {
   /** Undefined where it says none. */
   kind: number | undefined
   isNamed = false
-  /** It is said to be run by the caller. */
+  /** Its environment, or its execution, is said to be the caller's. */
   isLocal = false
+  isClients = false
 }
 
 function readTool(draft: Draft, place: string): void {
@@ -76,7 +77,7 @@ function readMember(draft: Draft, tool: Tool, key: number, place: string): void 
   else if (key === TOOLS) readNested(draft, `${place}.tools`)
   else if (key === ENVIRONMENT) tool.isLocal ||= readType(draft, '"local"')
   else {
-    if (key === EXECUTION) tool.isLocal ||= cursor.startsWith('"client"')
+    if (key === EXECUTION) tool.isClients = cursor.startsWith('"client"')
     if (key === NAME || key === FUNCTION) tool.isNamed = true
     cursor.skip()
   }
@@ -88,9 +89,10 @@ function readNested(draft: Draft, place: string): void {
 }
 
 /** Without a kind it is the caller's if it has a name. */
-function isCallers({ kind, isNamed, isLocal }: Tool): boolean {
+function isCallers({ kind, isNamed, isLocal, isClients }: Tool): boolean {
   if (kind === undefined) return isNamed
-  if (kind === SHELL || kind === SEARCH) return isLocal
+  if (kind === SHELL) return isLocal
+  if (kind === SEARCH) return isClients
   return kind >= 0 && kind <= NAMESPACE
 }
 

@@ -7,6 +7,8 @@ import { UNBOUNDED_FIELDS as COMMON_FIELDS } from '../unbounded.ts'
 export const UNBOUNDED_FIELDS = [
   // A further call of the model, to sum up what was said so far.
   'context_management',
+  // Several models at once, on trial.
+  'multi_agent',
   ...COMMON_FIELDS,
 ] as const
 
@@ -55,7 +57,10 @@ export function fieldKey(field: RequestField): number {
 export const REQUEST_KEYS = new KeySet(REQUEST_FIELDS, STRICT)
 export const TEXT_KEYS = new KeySet(['format'], { once: true })
 export const FORMAT_KEYS = new KeySet(['type'], { once: true })
-export const REASONING_KEYS = new KeySet(['effort', 'enabled', 'summary', 'max_tokens'])
+export const REASONING_KEYS = new KeySet(
+  ['effort', 'enabled', 'summary', 'max_tokens', 'mode'],
+  STRICT,
+)
 export const AUDIO_KEYS = new KeySet(['data'], STRICT)
 export const TYPE_KEYS = new KeySet(['type'], STRICT)
 

@@ -286,6 +286,15 @@ describe('tools', () => {
     expect(withTools({ type: 'function', name: 'f' }, { type })).toBe('tools[1]')
   })
 
+  it('are not made the caller’s by a field of another kind', () => {
+    const hosted = { type: 'container_auto' }
+    expect(withTools({ type: 'shell', environment: hosted, execution: 'client' })).toBe('tools[0]')
+    const local = { type: 'local' }
+    expect(withTools({ type: 'tool_search', execution: 'server', environment: local })).toBe(
+      'tools[0]',
+    )
+  })
+
   it('in a namespace, or in an item, are the same', () => {
     const tools = [{ type: 'function', name: 'f' }, { type: 'web_search' }]
     expect(withTools({ type: 'namespace', name: 'n', tools })).toBe('tools[0].tools[1]')
@@ -295,6 +304,7 @@ describe('tools', () => {
 
   it.each<readonly [string, unknown]>([
     ['context_management', [{ type: 'compaction' }]],
+    ['multi_agent', { enabled: true }],
     ['web_search_options', {}],
     ['plugins', [{ id: 'web' }]],
     ['search_parameters', { mode: 'on' }],

@@ -8,6 +8,7 @@ import {
   readBoolean,
   readMembers,
   readMetadata,
+  readMode,
   readModel,
   readNumber,
   readRegion,
@@ -109,6 +110,7 @@ function readFormat(draft: Draft): void {
 
 const EFFORT = 0
 const ENABLED = 1
+const MODE = REASONING_KEYS.names.indexOf('mode')
 
 /** Whoever says anything of it asks for it, unless it is said to be off: clients send it back empty, as they got it. */
 function readReasoning(draft: Draft): void {
@@ -118,6 +120,7 @@ function readReasoning(draft: Draft): void {
   let isOff = false
   readMembers(draft, REASONING_KEYS, (key) => {
     isAsked = true
+    if (key === MODE) return readMode(draft)
     if (key === EFFORT) isOff ||= cursor.startsWith('"none"')
     if (key === ENABLED) isOff ||= cursor.startsWith('false')
     cursor.skip()

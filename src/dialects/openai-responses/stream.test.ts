@@ -65,6 +65,17 @@ const ended = (fields: object = {}, type = 'response.completed') => ({
   response: { id: 'resp_1', output: [], usage: USAGE, ...fields },
 })
 
+it('a stream is closing from the end of what was said until more comes: its usage is worth waiting for', () => {
+  const item = { type: 'message', id: 'msg_1', role: 'assistant', content: [] }
+  const watcher = watched(created, added(item), text('Hi'))
+  expect(watcher.isClosing()).toBe(false)
+  see(watcher, done({ ...item, content: [{ type: 'output_text', text: 'Hi' }] }))
+  expect(watcher.isClosing()).toBe(true)
+  see(watcher, added({ ...item, id: 'msg_2' }, 1))
+  see(watcher, text('more', 9, 1))
+  expect(watcher.isClosing()).toBe(false)
+})
+
 describe('an event', () => {
   it.each<readonly [string, object, FrameKind, number]>([
     ['the beginning', created, 'preamble', 0],

@@ -30,6 +30,8 @@ export class ResponsesWatcher implements StreamWatcher {
   #shapeIndex = 0
   #reading: UsageReading = NO_USAGE
   #hasEnded = false
+  /** What was said last has been told to its end. */
+  #isClosing = false
   #outputBytes = 0
   #unshownBytes = 0
   #audioBytes = 0
@@ -51,6 +53,11 @@ export class ResponsesWatcher implements StreamWatcher {
 
   isFinished(): boolean {
     return this.#hasEnded
+  }
+
+  /** All that came is whole: the usage may come next, and a caller who leaves now has the answer. */
+  isClosing(): boolean {
+    return this.#isClosing
   }
 
   openChoices(): readonly number[] {
@@ -88,6 +95,13 @@ export class ResponsesWatcher implements StreamWatcher {
 
   #seeEvent(data: Uint8Array): FrameKind {
     const event = readEvent(data)
+    const kind = this.#judge(event, data)
+    if (typeof event['type'] === 'string' && event['type'].endsWith('.done'))
+      this.#isClosing = this.#outputBytes > 0
+    return kind
+  }
+
+  #judge(event: Fields, data: Uint8Array): FrameKind {
     const { type, sequence_number: number } = event
     if (typeof number === 'number') this.#sequence = number
     // It is passed to nobody: what stands for it has its number.
@@ -122,6 +136,7 @@ export class ResponsesWatcher implements StreamWatcher {
   #end(event: Fields): FrameKind {
     const response = asFields(event['response'])
     this.#name(event)
+    if (response?.['status'] === 'failed' || !isBlank(response?.['error'])) return this.#fail(event)
     // Some tell an answer in one piece, at its end.
     if (this.#outputBytes === 0) this.#put(0, outputOfAll(response?.['output']) ?? 0)
     this.#tell(response?.['usage'])
@@ -163,6 +178,7 @@ export class ResponsesWatcher implements StreamWatcher {
 
   #put(index: number, bytes: number): FrameKind {
     this.#outputBytes += bytes
+    if (bytes > 0) this.#isClosing = false
     this.#told.set(index, (this.#told.get(index) ?? 0) + bytes)
     return bytes > 0 ? 'content' : 'preamble'
   }

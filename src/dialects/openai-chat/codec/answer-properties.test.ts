@@ -301,7 +301,9 @@ describe('whatever a supplier sends', () => {
           else expect(typeof part.text).toBe('string')
         expect(answer.finish.reason).toBeString()
         const again = decodeResponse(encodeWhole(answer))
-        expect(again.lost).toEqual([])
+        // What is no JSON stays none, and is told each time.
+        const broken = '/choices/*/message/tool_calls/*/function/arguments'
+        expect(again.lost.filter((place) => place !== broken)).toEqual([])
       }),
       { numRuns: 1000 },
     )

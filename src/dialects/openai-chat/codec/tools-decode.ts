@@ -61,7 +61,7 @@ function noteTools(fields: Fields, lost: Lost): void {
 }
 
 function missing(name: string): Error {
-  const text = `\`tool_choice\` asks for the tool \`${quoteName(name)}\`, which is no function: suppliers that speak another language cannot be offered it.`
+  const text = `\`tool_choice\` asks for the tool \`${quoteName(name)}\`, which is no function and cannot be offered to suppliers of another language. Name a function, or leave \`tool_choice\` out.`
   return unsupported('tool_choice', text)
 }
 
@@ -158,7 +158,7 @@ function decodeNamed(choice: Fields, lost: Lost): ToolChoice {
   if (kind !== 'function')
     throw unsupported(
       'tool_choice',
-      '`tool_choice` asks for a tool that is no function: suppliers that speak another language cannot be offered it.',
+      '`tool_choice` asks for a tool that is no function, which suppliers of another language cannot be offered. Name a function, or leave `tool_choice` out.',
     )
   const inner = findFields(choice['function'], 'tool_choice.function')
   const name = inner === undefined ? choice['name'] : inner['name']

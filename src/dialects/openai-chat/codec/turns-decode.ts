@@ -102,7 +102,7 @@ class MessageReader implements Conversation {
     if (content.isCut && parts.length === 0)
       throw unsupported(
         `${param}.content`,
-        `\`${param}.content\` has only parts that suppliers of another language cannot be sent.`,
+        `\`${param}.content\` has only parts that suppliers of another language cannot be sent. Add text, or ask for a model whose supplier speaks this language.`,
       )
     if (this.#results === undefined) this.turns.push({ role: 'user', parts })
     else append(this.#results, parts)

@@ -82,7 +82,7 @@ function encodeUser({ parts }: UserTurn, saying: Saying): readonly Fields[] {
   if (messages.length === 0)
     throw unsupported(
       'messages',
-      'A message has nothing in it that could be sent to a supplier that speaks chat completions.',
+      'Nothing of one message can be said to a supplier of chat completions. Send it as text, or with images and files by their data, or ask for another model.',
     )
   return messages
 }

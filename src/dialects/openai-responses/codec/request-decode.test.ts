@@ -464,7 +464,7 @@ describe('fields of a request', () => {
       stop: ['x'],
       metadata: { session_id: 's', team: 'x' },
       text: { verbosity: 'low' },
-      reasoning: { summary: 'detailed', mode: 'pro' },
+      reasoning: { summary: 'detailed' },
       user: 'u',
       safety_identifier: 'v',
       'a/b~c': 1,
@@ -472,7 +472,6 @@ describe('fields of a request', () => {
     expect(others.lost).toEqual([
       '/text/verbosity',
       '/reasoning/summary',
-      '/reasoning/mode',
       '/safety_identifier',
       '/include',
       '/truncation',

@@ -41,7 +41,7 @@ export function decodeTools(fields: Fields, lost: Lost): Toolbox {
 }
 
 function missing(name: string): GatewayError {
-  const text = `\`tool_choice\` asks for the tool \`${quoteName(name)}\`, which is no function: suppliers that speak another language cannot be offered it.`
+  const text = `\`tool_choice\` asks for the tool \`${quoteName(name)}\`, which is no function and cannot be offered to suppliers of another language. Name a function, or leave \`tool_choice\` out.`
   return unsupported('tool_choice', text)
 }
 
@@ -108,7 +108,7 @@ function decodeChoice(choice: unknown, lost: Lost): ToolChoice | undefined {
     default:
       throw unsupported(
         'tool_choice',
-        '`tool_choice` asks for a tool that is no function: suppliers that speak another language cannot be offered it.',
+        '`tool_choice` asks for a tool that is no function, which suppliers of another language cannot be offered. Name a function, or leave `tool_choice` out.',
       )
   }
 }

@@ -277,7 +277,7 @@ function isSayable(part: ShownPart): boolean {
 function unsayable(param: string): GatewayError {
   return unsupported(
     param,
-    `\`${param}\` has only parts that suppliers of another language cannot be sent.`,
+    `\`${param}\` has only parts that suppliers of another language cannot be sent. Add text, or ask for a model whose supplier speaks this language.`,
   )
 }
 

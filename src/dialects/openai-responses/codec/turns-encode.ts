@@ -68,7 +68,7 @@ function encodeUser({ parts }: UserTurn, lost: Set<Trait>): readonly Fields[] {
   if (items.length === 0)
     throw unsupported(
       'messages',
-      'A message has nothing in it that could be sent to a supplier that speaks responses.',
+      'Nothing of one message can be said to a supplier of responses. Send it as text, or with images and files by their data, or ask for another model.',
     )
   return items
 }
