@@ -78,11 +78,16 @@ function lostThoughts({ dialect, facts, body }: Held, isAll: boolean): readonly 
   const { thinking, seal, reasoning } = codecOf(dialect).traits
   const places = [...thinking.pointers, ...seal.pointers].filter((pointer) => {
     const name = `"${pointer.slice(pointer.lastIndexOf('/') + 1)}"`
-    return left.some(({ from, to }) => Buffer.from(body.subarray(from, to)).includes(name))
+    return left.some(({ from, to }) => viewOf(body, from, to).includes(name))
   })
   // Who thinks by a budget is not asked to any more: it would have to be shown what it has thought.
   const asked = isAll && facts.load.thinkingTokens > 0 ? reasoning.pointers.slice(0, 1) : []
   return mergeLosses(places, asked)
+}
+
+/** Without a copy. */
+function viewOf({ buffer, byteOffset }: Uint8Array, from: number, to: number): Buffer {
+  return Buffer.from(buffer, byteOffset + from, to - from)
 }
 
 /** A unary answer in the caller's language. */

@@ -1,5 +1,5 @@
 // Counts what a request would make a model read: by the supplier itself where it counts, else by a vocabulary of ours
-// and by what was learned of the model. It is no call: nothing is held, charged or recorded, and no lane hears of it.
+// and by what was learned of the model. It is no call: nothing is held or charged, only refusals are recorded, and no lane hears of it.
 import { Rates } from '../access/rate.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Load } from '../core/load.ts'

@@ -1,6 +1,6 @@
 // Decides who may answer and in which order. The list is made once, before any money is held, and
 // nothing that comes later can leave it.
-import { asGatewayError, GatewayError } from '../core/problem.ts'
+import { GatewayError } from '../core/problem.ts'
 import { choose } from '../routing/choose.ts'
 import {
   LISTED,
@@ -41,8 +41,8 @@ export type Listed = Pick<Planned, 'verdict' | 'request'>
  */
 export function list(call: Admitted, plant: Plant, session: Session | undefined): Listed {
   const verdict = judge(call, plant, session)
+  if (isAllRelayed(call, verdict)) return { verdict, request: undefined }
   const others = verdict.attempts.filter((attempt) => !isRelayed(call, attempt))
-  if (others.length === 0) return { verdict, request: undefined }
   const request = new Request(call.dialect, call.body)
   const isNobodys = others.length === verdict.attempts.length
   if (!plant.refusesLosses && !(isNobodys && hasRelayBeside(call, verdict))) {
@@ -57,6 +57,12 @@ export function list(call: Admitted, plant: Plant, session: Session | undefined)
   const isHopeful = relays.attempts.length > 0 || relays.reasons.includes(WAITING)
   if (!isHopeful) throw obstacles.get(others[0]!)!
   return { verdict: relays, request: undefined }
+}
+
+/** Most lists are, so that this is asked of every call and makes nothing. */
+function isAllRelayed(call: Admitted, { attempts }: Verdict): boolean {
+  for (const attempt of attempts) if (!isRelayed(call, attempt)) return false
+  return true
 }
 
 /** Somebody speaks the caller's language who is not on the list for no more than a pause, or for want of places. */
@@ -82,7 +88,9 @@ function findObstacles(
       const losses = lossesOf(request, [attempt])
       if (refusesLosses && losses.length > 0) obstacles.set(attempt, refuseLosses(losses, path))
     } catch (thrown) {
-      obstacles.set(attempt, asGatewayError(thrown))
+      // A fault of our own is nothing that another supplier could make up for.
+      if (!(thrown instanceof GatewayError)) throw thrown
+      obstacles.set(attempt, thrown)
     }
   return obstacles
 }
@@ -106,7 +114,7 @@ function without(verdict: Verdict, obstacles: Obstacles, { candidates }: Route):
 
 const RELAYS_ONLY = false
 
-/** With a limit of any size: that little is lost for a limit is found out when it is known. */
+/** With a limit of any size: what gets lost for too low a one is found out once it is known. */
 const SUPPOSED: Sending = { maxTokens: undefined, maxTokensDefault: 32_768, dropsThoughts: false }
 
 /** All that any of them would not be told. */

@@ -2,6 +2,7 @@
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet } from '../../wire/key-set.ts'
 import { fault, type Draft } from '../draft.ts'
+import { isBase64Letter } from '../inline.ts'
 import { SOURCE_KEYS } from './fields.ts'
 
 const KINDS = new KeySet(['base64', 'text', 'content', 'url', 'file'])
@@ -90,9 +91,6 @@ function readUrl(draft: Draft, field: string): number {
 const QUOTE = 0x22
 const SLASH = 0x2f
 const BACKSLASH = 0x5c
-const BASE64 = new Uint8Array(256)
-for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_')
-  BASE64[letter.charCodeAt(0)] = 1
 /** How much of the beginning and of the end is looked at: megabytes of it would be work for nobody. */
 const SAMPLE_BYTES = 256
 
@@ -110,7 +108,7 @@ function readData(draft: Draft, from: number, to: number): number {
 function isBase64(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const isEscape = bytes[at] === BACKSLASH && (bytes[at + 1] === SLASH || at + 1 === to)
-    if (!isEscape && BASE64[bytes[at]!] !== 1) return false
+    if (!isEscape && !isBase64Letter(bytes[at]!)) return false
   }
   return true
 }

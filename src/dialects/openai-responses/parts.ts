@@ -3,6 +3,7 @@
 import { END } from '../../wire/json-cursor.ts'
 import { KeySet, OTHER } from '../../wire/key-set.ts'
 import { fault, noteOpening, refuse, type Draft } from '../draft.ts'
+import { beginsAsBase64, skipInline } from '../inline.ts'
 import { AUDIO_KEYS, PART_KEYS } from './fields.ts'
 
 const TYPE = 0
@@ -127,15 +128,6 @@ function readInline(draft: Draft, field: string): void {
   skipInline(draft)
 }
 
-/** Passes over a text that stands for bytes, and says how long it is. */
-function skipInline({ cursor, load }: Draft): number {
-  const from = cursor.at + 1
-  cursor.skip()
-  const to = cursor.at - 1
-  load.inline.push({ from, to })
-  return to - from
-}
-
 /** Sound is `{data}`; whatever else it is leads to any amount of it. */
 function readAudio(draft: Draft, field: string): void {
   const { cursor, load } = draft
@@ -153,24 +145,9 @@ function readAudio(draft: Draft, field: string): void {
 /** False for what is no data, such as an address. */
 function readSound(draft: Draft): boolean {
   const { cursor, body, load } = draft
-  const isData = cursor.startsWith(INLINE_SCHEME) || isBase64(body, cursor.at + 1)
+  const isData = cursor.startsWith(INLINE_SCHEME) || beginsAsBase64(body, cursor.at + 1)
   load.audioBytes += Math.ceil((skipInline(draft) * 3) / 4)
   return isData
 }
 
 const QUOTE = 0x22
-const SLASH = 0x2f
-const BACKSLASH = 0x5c
-const BASE64 = new Uint8Array(256)
-for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_')
-  BASE64[letter.charCodeAt(0)] = 1
-/** Longer than the scheme of any address, which ends with what is not in the alphabet. */
-const SCHEME_BYTES_MAX = 32
-
-function isBase64(bytes: Uint8Array, from: number): boolean {
-  for (let at = from; at < from + SCHEME_BYTES_MAX && bytes[at] !== QUOTE; at++) {
-    const isEscaped = bytes[at] === BACKSLASH && bytes[at + 1] === SLASH
-    if (!isEscaped && BASE64[bytes[at]!] !== 1) return false
-  }
-  return true
-}

@@ -9,9 +9,9 @@ import type {
   ThinkingPart,
 } from '../../../core/chat.ts'
 import { invalid } from '../../../core/problem.ts'
+import { findFileName, readAddress, readData } from '../../data-address.ts'
 import { isBlank, isFields, type Fields } from '../../json.ts'
 import { decodeCache } from './parts-cache.ts'
-import { findFileName } from './parts-file.ts'
 import type { Lost } from '../../lost.ts'
 import { findText, getFields, getText, isAbsent, told } from '../../reader.ts'
 import { sourceTrait } from '../../trait.ts'
@@ -146,7 +146,7 @@ function readImage(fields: Fields, { param, lost }: PartPlace): ImagePart | unde
     kind: 'image',
     source: isAbsent(image)
       ? { kind: 'id', id: getText(id, `${param}.file_id`) }
-      : decodeAddress(getText(inner['url'], urlParam), urlParam),
+      : readAddress(getText(inner['url'], urlParam), urlParam),
     detail: findText(detail, `${param}.image_url.detail`),
     cache: decodeCache(fields, PARTS, lost),
   })
@@ -196,8 +196,8 @@ function readFile(fields: Fields, { param, lost }: PartPlace): FilePart | undefi
 /** Of several the first that is there counts. */
 const SOURCES: readonly (readonly [name: string, read: (text: string, param: string) => Source])[] =
   [
-    ['file_data', decodeFileData],
-    ['file_url', decodeAddress],
+    ['file_data', readData],
+    ['file_url', readAddress],
     ['file_id', (id) => ({ kind: 'id', id })],
   ]
 
@@ -212,30 +212,4 @@ function findSource(file: Fields, { param, pointer, lost }: PartSpot): Source | 
     } else lost.add(`${pointer}/${name}`)
   }
   return source
-}
-
-/** An address of data, an address of the file, or the data itself. */
-function decodeFileData(data: string, param: string): Source {
-  return ADDRESS.test(data.slice(0, SCHEME_LENGTH_MAX))
-    ? decodeAddress(data, param)
-    : { kind: 'data', mediaType: '', data }
-}
-
-const SCHEME_LENGTH_MAX = 32
-const ADDRESS = /^\s*[a-z][a-z+.-]*:/i
-const INLINE = /^\s*data:/i
-/** Longer than the head of any address of data that is meant: the rest is megabytes. */
-const HEAD_LENGTH_MAX = 512
-const BASE64 = /^\s*data:([^;,]*)[^,]*;\s*base64\s*$/i
-
-function decodeAddress(url: string, param: string): Source {
-  if (!INLINE.test(url.slice(0, SCHEME_LENGTH_MAX))) return { kind: 'url', url }
-  const comma = url.slice(0, HEAD_LENGTH_MAX).indexOf(',')
-  const mediaType = comma < 0 ? undefined : BASE64.exec(url.slice(0, comma))?.[1]
-  if (mediaType === undefined)
-    throw invalid(
-      param,
-      `\`${param}\` must be an http or https address, or an address of data in base64.`,
-    )
-  return { kind: 'data', mediaType, data: url.slice(comma + 1) }
 }

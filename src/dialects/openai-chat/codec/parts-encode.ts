@@ -8,8 +8,8 @@ import type {
   TextPart,
   Trait,
 } from '../../../core/chat.ts'
+import { printData, printFileName } from '../../data-address.ts'
 import type { Fields } from '../../json.ts'
-import { printFileName } from './parts-file.ts'
 
 export type ContentPart = Fields & { readonly type: string }
 
@@ -61,10 +61,6 @@ function encodeImage({ source, detail }: ImagePart, lost: Set<Trait>): readonly 
 function printAddress(source: Source): string | undefined {
   if (source.kind === 'url') return source.url
   return source.kind === 'data' ? printData(source.mediaType, source.data) : undefined
-}
-
-function printData(mediaType: string, data: string): string {
-  return `data:${mediaType};base64,${data}`
 }
 
 function encodeFile({ source, name }: FilePart, lost: Set<Trait>): readonly ContentPart[] {

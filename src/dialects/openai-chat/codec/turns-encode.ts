@@ -10,6 +10,7 @@ import type {
   Turn,
   UserTurn,
 } from '../../../core/chat.ts'
+import { sayFailed } from '../../failed-tool.ts'
 import type { Fields } from '../../json.ts'
 import type { Quirks } from '../../quirk.ts'
 import type { CallWords } from './calls-encode.ts'
@@ -108,17 +109,9 @@ function encodeResult(result: ResultPart, shown: ContentPart[], saying: Saying):
   return { role: 'tool', tool_call_id: id, content }
 }
 
-const ERROR = /^\s*error/i
-/** Longer than any white space before a first word. */
-const BEGINNING = 64
-
 /** Chat has no other way to say that a call has failed. */
 function markError([first, ...rest]: readonly ContentPart[]): readonly ContentPart[] {
-  if (first === undefined) return [textPart('Error')]
-  const text = String(first['text'])
-  return ERROR.test(text.slice(0, BEGINNING))
-    ? [first, ...rest]
-    : [textPart(`Error: ${text}`), ...rest]
+  return [textPart(first === undefined ? 'Error' : sayFailed(String(first['text']))), ...rest]
 }
 
 /** A turn of which nothing is left is left out: its thoughts were another supplier's. */

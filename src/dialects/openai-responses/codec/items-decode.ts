@@ -12,7 +12,7 @@ import { isBlank, isFields, type Fields } from '../../json.ts'
 import type { Lost } from '../../lost.ts'
 import { findText, getFields, getText, isAbsent, told } from '../../reader.ts'
 import { sourceTrait } from '../../trait.ts'
-import { findFileName, readAddress, readData } from './items-address.ts'
+import { findFileName, readAddress, readData } from '../../data-address.ts'
 
 export type SpokenPart = TextPart | RefusalPart
 export type ShownPart = TextPart | ImagePart | FilePart

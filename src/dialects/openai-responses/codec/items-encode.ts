@@ -10,7 +10,7 @@ import type {
   Trait,
 } from '../../../core/chat.ts'
 import type { Fields } from '../../json.ts'
-import { printData, printFileName } from './items-address.ts'
+import { printData, printFileName } from '../../data-address.ts'
 
 export type ContentPart = Fields & { readonly type: string }
 

@@ -11,6 +11,7 @@ import type {
   Turn,
   UserTurn,
 } from '../../../core/chat.ts'
+import { sayFailed } from '../../failed-tool.ts'
 import type { Fields } from '../../json.ts'
 import { unsupported } from '../../reader.ts'
 import type { ToolNames } from '../../tool-names.ts'
@@ -90,16 +91,13 @@ function encodeResult(result: ResultPart, lost: Set<Trait>): Fields {
   return { type: 'function_call_output', call_id: encodeId(result.id), output }
 }
 
-const ERROR = /^\s*error/i
-/** Longer than any white space before a first word. */
-const BEGINNING = 64
-
 /** There is no other way to say that a call has failed. */
 function markError(parts: readonly ContentPart[]): readonly ContentPart[] {
   const [first, ...rest] = parts
   const text = first?.['text']
-  if (typeof text !== 'string') return [textPart('Error'), ...parts]
-  return ERROR.test(text.slice(0, BEGINNING)) ? parts : [textPart(`Error: ${text}`), ...rest]
+  return typeof text === 'string'
+    ? [textPart(sayFailed(text)), ...rest]
+    : [textPart('Error'), ...parts]
 }
 
 /** What follows each other in words is one message. A turn of which nothing is left has no items. */

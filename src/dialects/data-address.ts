@@ -1,7 +1,6 @@
-// Where the bytes of images and files are, as this language says it: an address, an address that holds the data, or the
-// bare data. And the names of files that have none.
-import type { Source } from '../../../core/chat.ts'
-import { invalid } from '../../../core/problem.ts'
+// Addresses that hold the data itself, and the names of files that have none.
+import type { Source } from '../core/chat.ts'
+import { invalid } from '../core/problem.ts'
 
 const SCHEME_LENGTH_MAX = 32
 const ADDRESS = /^\s*[a-z][a-z+.-]*:/i
@@ -22,6 +21,7 @@ export function readAddress(url: string, param: string): Source {
   return { kind: 'data', mediaType, data: url.slice(comma + 1) }
 }
 
+/** An address of data, an address of the file, or the data itself. */
 export function readData(data: string, param: string): Source {
   return ADDRESS.test(data.slice(0, SCHEME_LENGTH_MAX))
     ? readAddress(data, param)
@@ -32,7 +32,7 @@ export function printData(mediaType: string, data: string): string {
   return `data:${mediaType};base64,${data}`
 }
 
-/** A file of data is refused without a name, in words that complain of another field. */
+/** Makers refuse a file of data without a name, and complain of another field (openai/openai-agents-python#1513, seen 2026-11). */
 const NAMELESS = 'unnamed.pdf'
 
 export function printFileName(name: string | undefined): string {
