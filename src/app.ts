@@ -4,10 +4,17 @@ import { dirname, join } from 'node:path'
 import { Claims, type ClaimParts } from './access/claims.ts'
 import { Directory } from './access/directory.ts'
 import { Guesses } from './access/guesses.ts'
+import { Identities } from './access/identities.ts'
 import { Keyring } from './access/keyring.ts'
 import { Rates } from './access/rate.ts'
 import { KeyUses } from './access/uses.ts'
-import { Vault } from './access/vault.ts'
+import {
+  KEPT_ANSWERS,
+  NATIVE_TOKENS,
+  Vault,
+  type Purpose,
+  type VaultParts,
+} from './access/vault.ts'
 import type { Settings } from './config/environment.ts'
 import type { Config } from './config/schema.ts'
 import { Chain } from './core/chain.ts'
@@ -39,6 +46,7 @@ import { Retries } from './routing/retries.ts'
 import { Uses } from './routing/routes.ts'
 import { Sessions } from './routing/sessions.ts'
 import { Watch } from './routing/watch.ts'
+import { Renewals, type RenewalParts } from './suppliers/oauth/renewals.ts'
 import type { Supplier } from './suppliers/supplier.ts'
 
 export interface AppOptions {
@@ -111,14 +119,18 @@ interface Opened {
 async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<App> {
   const { settings } = options
   const { store } = opened
-  const parts = partsOf(options, opened, clock)
+  const log = options.log ?? createQuietLog(clock)
+  const natives = createNatives(settings, { store, clock, log })
+  const parts = { ...partsOf(options, opened, clock), ...natives }
   const snapshot = buildSnapshot(parts)
-  const plant = createPlant(options, snapshot, store, clock)
+  const plant = createPlant({ ...options, log }, snapshot, store, clock)
   const months = createMonths(plant)
   const house: House = {
     plant,
     keyring: plant.keyring,
     directory: plant.directory,
+    identities: natives.identities,
+    nativeSuppliers: () => house.plant.natives.suppliers,
     guesses: new Guesses(),
     state: { phase: 'starting' },
     archive: createArchive(plant, settings, months),
@@ -129,7 +141,10 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   const listener = openListener(house, settings)
   opened.listener = listener
   // After everything that can fail: a root key is shown once, and a start that dies shows nothing.
-  const { newRootKey, operatorId, tenancy, keys, ledger } = await establishRoot(store, settings)
+  const { newRootKey, operatorId, tenancy, keys, identities, ledger } = await establishRoot(
+    store,
+    settings,
+  )
   plant.directory.operatorId = operatorId
   for (const entry of tenancy) {
     plant.directory.put(entry)
@@ -139,6 +154,7 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
     plant.keyring.put(key)
     plant.ledger.put(key)
   }
+  for (const identity of identities) natives.identities.put(identity)
   // Before any call: what an earlier process left open counts against its key.
   await plant.ledger.open(ledger)
   await plant.claims.open()
@@ -151,7 +167,8 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   writeRunFile(settings.dataFolder, { pid: process.pid, address: listener.url })
   if (options.readSettings !== undefined) reload.watch(settings.watched)
   const tasks = { closing, uses, rollUps }
-  const drain = new Drain({ house, listener, reload, ...tasks, demo: () => opened.demo })
+  const { renewals } = natives
+  const drain = new Drain({ house, listener, reload, ...tasks, renewals, demo: () => opened.demo })
   return {
     url: listener.url,
     newRootKey,
@@ -169,7 +186,7 @@ function partsOf(
   { settings, suppliers = [], limits = {} }: AppOptions,
   opened: Opened,
   clock: Clock,
-): SnapshotParts {
+): Omit<SnapshotParts, keyof Natives> {
   return {
     settings,
     now: () => clock.elapsed(),
@@ -178,27 +195,39 @@ function partsOf(
     suppliers,
     limits,
     demo() {
-      opened.demo ??= startDemoSuppliers()
+      opened.demo ??= startDemoSuppliers({ now: () => clock.now() })
       return opened.demo.suppliers
     },
   }
 }
 
+type Natives = Pick<SnapshotParts, 'identities' | 'renewals'>
+
+function createNatives(
+  settings: Settings,
+  { store, clock, log }: Pick<Plant, 'store' | 'clock' | 'log'>,
+): Natives {
+  const warn: RenewalParts['warn'] = (text, extra) => log.note('warn', text, extra)
+  const vault = createVault(NATIVE_TOKENS, settings, warn)
+  const identities = new Identities({ repository: store.identities, vault })
+  return { identities, renewals: new Renewals({ identities, clock, warn }) }
+}
+
 function createPlant(
-  { log, halt, settings, draw }: AppOptions,
+  { log, halt, settings, draw }: AppOptions & { readonly log: Log },
   snapshot: Snapshot,
   store: Store,
   clock: Clock,
 ): Plant {
-  const { routes, auto, limits, modelsShape, policy } = snapshot
+  const { routes, natives, auto, limits, modelsShape, policy } = snapshot
   const { snapshotId, sessionPolicy, refusesLosses } = snapshot
-  const heard = log ?? createQuietLog(clock)
-  const ledger = new Ledger({ store, clock, policy, log: heard, halt: halt ?? stopProcess(heard) })
+  const ledger = new Ledger({ store, clock, policy, log, halt: halt ?? stopProcess(log) })
   const directory = new Directory()
   return {
     clock,
     store,
     routes,
+    natives,
     auto,
     limits,
     modelsShape,
@@ -211,14 +240,14 @@ function createPlant(
     keyring: new Keyring([], clock, directory),
     directory,
     ledger,
-    claims: createClaims(settings, snapshot, { store, ledger, clock, log: heard }),
+    claims: createClaims(settings, snapshot, { store, ledger, clock, log }),
     counter: createCounter({ clock }),
     calibration: new Calibration(),
     counts: new Places(COUNTS_MAX, COUNTS_KEY_MAX),
     drains: new Places(DRAINS_MAX),
     questions: new Places(QUESTIONS_MAX),
-    log: heard,
-    trouble: new Trouble(heard, clock),
+    log,
+    trouble: new Trouble(log, clock),
     rates: new Rates(),
     gate: new Gate(),
     lifelines: new Chain(),
@@ -231,16 +260,25 @@ interface ClaimsBase extends Pick<ClaimParts, 'ledger' | 'clock'> {
 }
 
 function createClaims(
-  { secretKey, dataFolder }: Settings,
+  settings: Settings,
   { claimPolicy }: Snapshot,
   { store: { claims, audit }, log, ...parts }: ClaimsBase,
 ): Claims {
   const warn = (text: string): void => log.note('warn', text)
+  const vault = createVault(KEPT_ANSWERS, settings, warn)
+  return new Claims({ ...parts, claims, audit, vault, policy: claimPolicy, warn })
+}
+
+function createVault(
+  purpose: Purpose,
+  { secretKey, dataFolder }: Settings,
+  warn: VaultParts['warn'],
+): Vault {
   // Beside the folder, so that a copy of the folder is not also a copy of the key.
   const file = join(dirname(dataFolder), 'gateway.key')
-  const vault = new Vault({ secret: secretKey, file, warn })
+  const vault = new Vault({ purpose, secret: secretKey, file, warn })
   vault.check()
-  return new Claims({ ...parts, claims, audit, vault, policy: claimPolicy, warn })
+  return vault
 }
 
 function createArchive(
@@ -279,7 +317,7 @@ function stopProcess(log: Log): (fault: Error) => void {
   }
 }
 
-interface Established extends Pick<StoreState, 'tenancy' | 'keys' | 'ledger'> {
+interface Established extends Pick<StoreState, 'tenancy' | 'keys' | 'identities' | 'ledger'> {
   readonly newRootKey: string | undefined
   readonly operatorId: string
 }

@@ -8,6 +8,7 @@ import type { Listener } from './http/server.ts'
 import type { Plant } from './pipeline/call.ts'
 import type { Reload } from './reload.ts'
 import type { RollUps } from './roll-ups.ts'
+import type { Renewals } from './suppliers/oauth/renewals.ts'
 import type { DemoSuppliers } from './suppliers/demo/index.ts'
 
 export interface DrainTimes {
@@ -25,6 +26,7 @@ export interface Running {
   readonly closing: readonly Place[]
   readonly uses: Pick<KeyUses, 'flush'>
   readonly rollUps: Pick<RollUps, 'stop'>
+  readonly renewals: Pick<Renewals, 'settle'>
   /** Asked at the end: a reload may have started it. */
   readonly demo: () => DemoSuppliers | undefined
 }
@@ -77,14 +79,18 @@ export class Drain {
   }
 
   async #close(): Promise<void> {
-    const { listener, house, reload, closing, uses, rollUps, demo } = this.#running
+    const { listener, house, reload, closing, uses, rollUps, renewals, demo } = this.#running
     reload.close()
     for (const place of closing) place.leave()
     await listener.stop(true)
     // What the stop itself has cut still writes its record.
     const grace = stopwatch(house.plant)
     const { ledger, store, log, lifelines, claims } = house.plant
-    await until(() => (lifelines.size === 0 && ledger.isIdle) || grace() >= GRACE_MS)
+    // A token that its issuer has just given would be lost with the process.
+    let isRenewing = true
+    void renewals.settle().then(() => (isRenewing = false))
+    const isIdle = (): boolean => lifelines.size === 0 && ledger.isIdle && !isRenewing
+    await until(() => isIdle() || grace() >= GRACE_MS)
     for (const upstream of reload.snapshot.upstreams.values()) upstream.close()
     await demo()?.stop()
     // In one turn, so that a late end and what is kept of its answer are still one commit.

@@ -84,8 +84,8 @@ export class Reload implements Ticker {
     const drops = this.#findDrops(after)
     if (drops.length > 0 && !allowDrop) return this.#refuse(drops, HOW_TO_DROP)
     this.#snapshot = after
-    const { routes, auto, limits, modelsShape, policy, snapshotId, refusesLosses } = after
-    const taken = { routes, auto, limits, modelsShape, policy, snapshotId, refusesLosses }
+    const { routes, natives, auto, limits, modelsShape, policy, snapshotId, refusesLosses } = after
+    const taken = { routes, natives, auto, limits, modelsShape, policy, snapshotId, refusesLosses }
     this.#house.plant = { ...this.#house.plant, ...taken }
     this.#house.plant.ledger.policy = policy
     this.#house.plant.claims.policy = after.claimPolicy

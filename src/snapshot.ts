@@ -1,6 +1,7 @@
 // What a configuration makes of suppliers, routes and limits. A snapshot is built whole or not at all and
 // never changed: a new configuration makes another one, and calls that run keep theirs.
 import type { ClaimPolicy } from './access/claims.ts'
+import type { Identities } from './access/identities.ts'
 import { catalogue } from './catalog/index.ts'
 import { overrideCatalogue } from './catalog/merge.ts'
 import type { Settings } from './config/environment.ts'
@@ -16,17 +17,28 @@ import { discoverSuppliers } from './suppliers/discovered.ts'
 import { kinds } from './suppliers/index.ts'
 import { withTimeouts } from './suppliers/models.ts'
 import { Auto } from './routing/auto.ts'
+import { NativeRoutes } from './routing/native.ts'
 import { findNameFaults, type Serving } from './routing/check.ts'
 import type { Lanes } from './routing/lane.ts'
 import { buildRoutes, type Uses } from './routing/routes.ts'
 import type { SessionPolicy } from './routing/sessions.ts'
+import { openIssuer } from './suppliers/oauth/issuer.ts'
+import type { Renewals } from './suppliers/oauth/renewals.ts'
+import { signed } from './suppliers/oauth/signed.ts'
 import { describeSupplier } from './suppliers/describe.ts'
 import type { Signature, Supplier } from './suppliers/supplier.ts'
 import type { Upstream } from './upstream/client.ts'
 
 export interface Snapshot extends Pick<
   Plant,
-  'routes' | 'auto' | 'limits' | 'modelsShape' | 'policy' | 'snapshotId' | 'refusesLosses'
+  | 'routes'
+  | 'natives'
+  | 'auto'
+  | 'limits'
+  | 'modelsShape'
+  | 'policy'
+  | 'snapshotId'
+  | 'refusesLosses'
 > {
   readonly config: Config
   readonly claimPolicy: ClaimPolicy
@@ -49,6 +61,9 @@ export interface SnapshotParts {
   readonly now: () => number
   readonly uses: Uses
   readonly lanes: Lanes
+  /** Of all accounts. */
+  readonly identities: Identities
+  readonly renewals: Renewals
   /** Asked only when the demo is to be on. */
   readonly demo: () => readonly Supplier[]
 }
@@ -75,10 +90,12 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
   for (const supplier of suppliers)
     for (const { signature } of supplier.services)
       upstreamOf(supplier, signature ?? supplier.signature)
+  const [own, native] = split(suppliers)
+  // What is wrong with the way to an issuer stops a start, too, and not the first call that needs a token.
+  const openPlace = (place: Supplier): Upstream => upstreamOf(place, place.signature)
+  const issuers = new Map(native.map((each) => [each.id, openIssuer(each, openPlace)]))
   earlier = undefined
-  const routes = buildRoutes({
-    suppliers,
-    upstreamOf,
+  const common = {
     timeouts: limits,
     uses: parts.uses,
     lanes: parts.lanes,
@@ -86,6 +103,19 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     policy: config.routing.policy,
     wishes: config.models,
     aliases: config.aliases,
+  }
+  const routes = buildRoutes({ ...common, suppliers: own, upstreamOf })
+  const natives = new NativeRoutes({
+    ...common,
+    suppliers: native,
+    identities: parts.identities,
+    upstreamOf: (supplier, identity) =>
+      signed(identity, {
+        upstream: upstreamOf(supplier, supplier.signature),
+        issuer: issuers.get(supplier.id)!,
+        oauth: supplier.oauth!,
+        renewals: parts.renewals,
+      }),
   })
   return {
     config,
@@ -94,6 +124,7 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     upstreams,
     limits,
     routes,
+    natives,
     auto: new Auto(routes, config.auto),
     snapshotId: idOf(config, suppliers),
     sessionPolicy: sessionPolicyOf(config),
@@ -102,6 +133,14 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     policy: policyOf(config),
     claimPolicy: claimPolicyOf(config),
   }
+}
+
+/** Those who are called by a credential, and those who are called by the sign-ins of accounts. */
+function split(
+  suppliers: readonly Supplier[],
+): readonly [own: readonly Supplier[], native: readonly Supplier[]] {
+  const own = suppliers.filter(({ oauth }) => oauth === undefined)
+  return [own, suppliers.filter(({ oauth }) => oauth !== undefined)]
 }
 
 /** Those of the file in its order, then those of the environment that the file does not name. */

@@ -6,7 +6,7 @@ import { endpoints } from '../src/endpoints/index.ts'
 import { credentialsOf, reaches, ROLES, send, type Credential } from './fakes/crossing.ts'
 import { addressOf, lessonOf, titleOf } from './fakes/lessons.ts'
 import type { Json } from './fakes/tenants.ts'
-import { readRows, setStage, type Stage, type Subject, type World } from './fakes/worlds.ts'
+import { pathOf, readRows, setStage, type Stage, type Subject, type World } from './fakes/worlds.ts'
 
 let stage: Stage
 /** Every field that is shown of anything, with a value that it has somewhere. */
@@ -71,6 +71,7 @@ const READS: readonly Subject[] = [
   'wallet',
   'key',
   'token',
+  'identity',
   'call',
   'review',
 ]
@@ -78,7 +79,7 @@ const READS: readonly Subject[] = [
 async function readShown(): Promise<readonly (readonly [string, unknown])[]> {
   const { operator } = stage
   const entries = READS.map(async (subject) => {
-    const address = `/v1/manage/${subject}s/${operator.one.ids[subject]}`
+    const address = `/v1/manage${pathOf(subject)}/${operator.one.ids[subject]}`
     const { status, body } = await send(stage, { method: 'GET', address, secret: operator.root })
     expect(status, address).toBe(200)
     return Object.entries(JSON.parse(body) as Json).map(

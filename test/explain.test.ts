@@ -272,7 +272,7 @@ describe('an explanation', () => {
     for (const endpoint of endpoints.filter((each) => 'dialect' in each)) {
       const { status } = await root.ask('POST', '/explain', {
         endpoint: endpoint.path,
-        request: { ...CALL, input: 'Hello' },
+        request: { ...CALL, stream: true, input: [{ role: 'user', content: 'Hello' }] },
       })
       expect(status, endpoint.path).toBe(200)
     }
@@ -527,6 +527,22 @@ describe('the command line', () => {
     expect(out).toContain('new, by its X-Session-Id')
     expect(out).toMatch(/Paid by +wal_\w+ \(caller\)/)
   })
+
+  it.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(
+    'asks in the words of %s, and for so many tokens',
+    async (endpoint) => {
+      const town = await openTown()
+      const line = ['explain', '--model', 'm', '--endpoint', endpoint, '--json', '--tokens']
+      const costs = await Promise.all(
+        ['100', '200'].map(async (tokens) => {
+          const { verdict, money } = JSON.parse(await print(town, ...line, tokens)) as Json
+          expect(verdict).toBe('would_be_sent')
+          return (money as Json)['worst_case_usd'] as number
+        }),
+      )
+      expect(costs[1]).toBeGreaterThan(costs[0]!)
+    },
+  )
 
   it('tells why a call would be refused, and reads it from a file', async () => {
     const town = await openTown()

@@ -399,6 +399,7 @@ describe('an account that is closed', () => {
         ['PATCH', `/projects/${ids.project}`],
         ['PATCH', `/keys/${ids.key}`],
         ['PATCH', `/wallets/${ids.wallet}`],
+        ['PATCH', `/native/identities/${ids.identity}`],
       ].map(async ([method = '', path = '']) => {
         const headers = [
           ['Authorization', `Bearer ${alpha.root}`],

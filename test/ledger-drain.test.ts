@@ -125,6 +125,7 @@ describe('the books of a process that ends', () => {
       closing: [],
       uses: { flush: step('uses') },
       rollUps: { stop: step('roll-ups') },
+      renewals: { settle: () => Promise.resolve() },
       demo: () => undefined,
     }
     const closed = new Drain(running as Running).run({ noticeMs: 0, limitMs: 0 })

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop())
 
 const KINDS = [
-  { path: '/organisations', prefix: 'org_', others: { billing_user_id: null } },
+  { path: '/organisations', prefix: 'org_', others: { billing_user_id: null, native: true } },
   { path: '/users', prefix: 'usr_', others: { email: null } },
   {
     path: '/projects',
@@ -193,6 +193,26 @@ describe('references', () => {
     const { id } = await root.make('/organisations', { name: 'o', billing_user_id: user })
     const { body } = await root.ask('PATCH', `/organisations/${id}`, { billing_user_id: null })
     expect(body['billing_user_id']).toBeNull()
+  })
+})
+
+describe('an organisation', () => {
+  it('may be kept from native sign-ins, and let to them again', async () => {
+    const { id } = await root.make('/organisations', { name: 'without', native: false })
+    const at = `/organisations/${id}`
+    expect(await root.get(at)).toMatchObject({ name: 'without', native: false })
+    const renamed = await root.ask('PATCH', at, { name: 'renamed' })
+    expect(renamed.body).toMatchObject({ name: 'renamed', native: false })
+    expect((await root.ask('PATCH', at, { native: true })).body).toMatchObject({ native: true })
+    for (const native of [null, 'off', 0, 'false', []]) {
+      const { status, error } = await root.ask('PATCH', at, { native })
+      expect([status, error['param']]).toEqual([400, 'native'])
+      expect(String(error['message'])).toContain('Send `native` as true')
+    }
+    expect(await root.get(at)).toMatchObject({ native: true })
+    expect(await root.make('/organisations', { name: 'n', native: null })).toMatchObject({
+      native: true,
+    })
   })
 })
 
@@ -486,6 +506,7 @@ describe('a restart', () => {
     const organisation = await before.make('/organisations', {
       name: 'o',
       billing_user_id: user.id,
+      native: false,
     })
     const project = await before.make('/projects', {
       name: 'p',

@@ -7,6 +7,8 @@ export const RECORDS_MAX = 20_000
 /** Keys and tokens together. */
 export const CREDENTIALS_MAX = 100_000
 export const ACCOUNTS_MAX = 10_000
+/** Sign-ins at native suppliers. Fewer than of other records, because each is a way that a call may go. */
+export const IDENTITIES_MAX = 2000
 
 /** Refuses one more than `most`; `what` in the plural. */
 export function checkCount(count: number, most: number, what: string): void {

@@ -16,7 +16,7 @@ import {
   type ClaimPolicy,
   type Replay,
 } from './claims.ts'
-import { Vault } from './vault.ts'
+import { KEPT_ANSWERS, Vault } from './vault.ts'
 
 const HOUR_MS = 3_600_000
 const POLICY: ClaimPolicy = { keepMs: 24 * HOUR_MS, answerBytesMax: 100, totalBytesMax: 10_000 }
@@ -98,7 +98,12 @@ function open(policy: Partial<ClaimPolicy> = {}, store = new FakeRepository()) {
     claims: store,
     audit: { find: async (_, id) => rows.get(id) },
     ledger: { now: () => clock.now(), find, resolvesAt: () => resolvesAt.ms },
-    vault: new Vault({ secret, file: '/nowhere/gateway.key', warn() {} }),
+    vault: new Vault({
+      purpose: KEPT_ANSWERS,
+      secret,
+      file: '/nowhere/gateway.key',
+      warn() {},
+    }),
     clock,
     policy: { ...POLICY, ...policy },
     warn() {},

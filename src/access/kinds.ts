@@ -68,12 +68,17 @@ export const organisationKind: Kind<'organisation'> = {
       'billing_user_id',
       (value) => ({ billingUserId: unlessNull(value, (id) => readId('billing_user_id', id)) }),
     ],
+    ['native', (value) => ({ usesNative: readNative(value) })],
   ]),
-  make: (owned) => ({ ...owned, billingUserId: undefined }),
+  make: (owned) => ({ ...owned, billingUserId: undefined, usesNative: true }),
   change: (record, fields) => ({ ...record, ...fields }),
   end: (record, endedAt) => ({ ...record, endedAt }),
   entryOf: (record) => ({ type: 'organisation', record }),
-  describe: ({ name, billingUserId }) => ({ name, billing_user_id: billingUserId ?? null }),
+  describe: ({ name, billingUserId, usesNative }) => ({
+    name,
+    billing_user_id: billingUserId ?? null,
+    native: usesNative,
+  }),
   check({ accountId, billingUserId }, directory) {
     checkLive(directory, 'user', { accountId, id: billingUserId, param: 'billing_user_id' })
   },
@@ -228,6 +233,14 @@ function isLive({ endedAt }: Owned): boolean {
 
 function obstacle(type: Obstacle['type'], { id }: { readonly id: string }): Obstacle {
   return { type, id }
+}
+
+function readNative(value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalid(
+    'native',
+    'Send `native` as true, or as false to keep projects of this organisation from native sign-ins.',
+  )
 }
 
 function readLink(value: unknown): PayerLink {

@@ -48,7 +48,7 @@ export class Rates {
 }
 
 /** The times of the calls of the last minute, oldest first, in a ring that grows with them. */
-class RateWindow {
+export class RateWindow {
   #times = new Float64Array(ROOM_AT_FIRST)
   #first = 0
   #count = 0

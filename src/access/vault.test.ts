@@ -17,10 +17,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Secret } from '../core/secret.ts'
-import { Vault } from './vault.ts'
+import { KEPT_ANSWERS, NATIVE_TOKENS, Vault, type Purpose } from './vault.ts'
 
 const TEXT = new TextEncoder().encode('an answer that nobody else may read')
 const SECRET = new Secret('s'.repeat(32))
+/** The text, sealed with this secret before there were purposes. */
+const SEALED_BEFORE =
+  'AWSH8boXsStMLdT+rTvdXk5JUY5nNhX79sZ1vMHxxb7D1W4s6Bkuiq3UstT4cEhiL+iF27HHXFOflTbeTvS6gQ=='
 
 let folder = ''
 let warnings: string[] = []
@@ -33,7 +36,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function createVault(secret?: Secret, file = join(folder, 'gateway.key')): Vault {
-  return new Vault({ secret, file, warn: (text) => warnings.push(text) })
+  return createVaultFor(KEPT_ANSWERS, secret, file)
+}
+
+function createVaultFor(
+  purpose: Purpose,
+  secret?: Secret,
+  file = join(folder, 'gateway.key'),
+): Vault {
+  return new Vault({ purpose, secret, file, warn: (text) => warnings.push(text) })
 }
 
 it('opens what it has sealed, and nobody reads it in between', () => {
@@ -67,6 +78,36 @@ it('says once that what was kept was sealed with another key, or that the key is
   expect(warnings[1]).toContain(`The key file ${join(folder, 'gateway.key')} is gone or is not`)
 })
 
+it('opens what earlier versions have sealed', () => {
+  const bytes = Buffer.from(SEALED_BEFORE, 'base64')
+  expect(createVault(SECRET).open(bytes, 'claim request')).toEqual(Buffer.from(TEXT))
+})
+
+it('opens nothing that was sealed for another purpose, with the key of the operator or with the file', () => {
+  for (const secret of [SECRET, undefined]) {
+    const [answers, tokens] = [KEPT_ANSWERS, NATIVE_TOKENS].map((purpose) =>
+      createVaultFor(purpose, secret),
+    ) as [Vault, Vault]
+    const sealed = { answer: answers.seal(TEXT, 'one')!, token: tokens.seal(TEXT, 'one')! }
+    expect(answers.open(sealed.answer, 'one')).toEqual(Buffer.from(TEXT))
+    expect(tokens.open(sealed.token, 'one')).toEqual(Buffer.from(TEXT))
+    expect(answers.open(sealed.token, 'one')).toBeUndefined()
+    expect(tokens.open(sealed.answer, 'one')).toBeUndefined()
+  }
+})
+
+it('says of tokens what it means to have lost the key, and what to do', () => {
+  const sealed = createVaultFor(NATIVE_TOKENS, SECRET).seal(TEXT, 'identity')!
+  const other = createVaultFor(NATIVE_TOKENS, new Secret('t'.repeat(32)))
+  for (let index = 0; index < 3; index++) other.open(sealed, 'identity')
+  expect(warnings).toEqual([expect.stringMatching(/native sign-in .* put the old key back/)])
+  writeFileSync(join(folder, 'file'), '')
+  const keyless = createVaultFor(NATIVE_TOKENS, undefined, join(folder, 'file/gateway.key'))
+  expect(keyless.seal(TEXT, 'identity')).toBeUndefined()
+  expect(warnings[1]).toStartWith('the tokens of native sign-ins can be neither kept nor used: ')
+  expect(warnings[1]).toContain('Set GATEWAY_SECRET_KEY')
+})
+
 it('makes a key file when it first needs one, for this user alone', () => {
   const vault = createVault()
   vault.check()
@@ -87,8 +128,9 @@ it('leaves the key alone that another process has made in the same moment', asyn
   const program = join(folder, 'make.ts')
   writeFileSync(
     program,
-    `import { Vault } from ${JSON.stringify(join(import.meta.dir, 'vault.ts'))}
-     const vault = new Vault({ secret: undefined, file: process.argv[2]!, warn: console.error })
+    `import { KEPT_ANSWERS, Vault } from ${JSON.stringify(join(import.meta.dir, 'vault.ts'))}
+     const purpose = KEPT_ANSWERS
+     const vault = new Vault({ purpose, secret: undefined, file: process.argv[2]!, warn: console.error })
      console.log(Buffer.from(vault.seal(new Uint8Array([7]), 'c')!).toString('base64'))`,
   )
   const file = join(folder, 'gateway.key')
@@ -139,8 +181,8 @@ it('does not wait for whoever writes to a pipe in the place of the key file', ()
   expect(Bun.spawnSync(['mkfifo', '-m', '600', file]).exitCode).toBe(0)
   // In a process of its own, which can be ended should it wait.
   const program = `
-    const { Vault } = await import(${JSON.stringify(join(import.meta.dir, 'vault.ts'))})
-    new Vault({ secret: undefined, file: ${JSON.stringify(file)}, warn() {} }).check()`
+    const { KEPT_ANSWERS, Vault } = await import(${JSON.stringify(join(import.meta.dir, 'vault.ts'))})
+    new Vault({ purpose: KEPT_ANSWERS, secret: undefined, file: ${JSON.stringify(file)}, warn() {} }).check()`
   const { stderr, signalCode } = Bun.spawnSync([process.execPath, '-e', program], {
     timeout: 4000,
   })

@@ -1,5 +1,5 @@
-// Seals what is kept of answers, with a key that is not in the data folder: whoever takes the folder has no
-// content. Without a key nothing is kept, and calls go on.
+// Seals what is kept of answers and the tokens of native sign-ins, with a key that is not in the data folder: whoever
+// takes the folder has neither. Without a key nothing is kept, and calls go on.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -16,7 +16,32 @@ import {
 import { dirname } from 'node:path'
 import type { Secret } from '../core/secret.ts'
 
+/** What is sealed. Each purpose has a key of its own, made of the same secret: neither opens what is the other's. */
+export interface Purpose {
+  /** Names its key. Under another label nothing opens that was sealed before. */
+  readonly label: string
+  /** For the log: what is lost where there is no key to seal with. */
+  readonly unsealed: string
+  /** For the log: what a key that was lost or changed means, and what to do. */
+  readonly unopened: (source: string) => string
+}
+
+export const KEPT_ANSWERS: Purpose = {
+  label: 'inference-gateway kept answers 1',
+  unsealed: 'answers under an Idempotency-Key are not kept',
+  unopened: (source) =>
+    `an answer that was kept under an Idempotency-Key cannot be opened. ${source} is gone or is not what it was sealed with; such answers count as not kept until the old key is back.`,
+}
+
+export const NATIVE_TOKENS: Purpose = {
+  label: 'inference-gateway native tokens 1',
+  unsealed: 'the tokens of native sign-ins can be neither kept nor used',
+  unopened: (source) =>
+    `the tokens of a native sign-in cannot be opened. ${source} is gone or is not what they were sealed with: put the old key back and start again, or sign in again.`,
+}
+
 export interface VaultParts {
+  readonly purpose: Purpose
   /** Of the operator; where there is none, the key is in the file. */
   readonly secret: Secret | undefined
   /** Beside the data folder. Made when a key is first needed. */
@@ -31,7 +56,6 @@ const TAG_BYTES = 16
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 /** The first byte of everything sealed: another way to seal gets another one. */
 const VERSION = 1
-const LABEL = 'inference-gateway kept answers 1'
 const OTHERS = 0o077
 /** Neither waits for whoever writes to a pipe, nor goes where somebody else points to. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
@@ -39,6 +63,7 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 const KEY_TEXT = /^[A-Za-z0-9+/]{43}=$/
 
 export class Vault {
+  readonly #purpose: Purpose
   readonly #secret: Secret | undefined
   readonly #file: string
   readonly #warn: VaultParts['warn']
@@ -46,7 +71,8 @@ export class Vault {
   #isShut = false
   #hasFailed = false
 
-  constructor({ secret, file, warn }: VaultParts) {
+  constructor({ purpose, secret, file, warn }: VaultParts) {
+    this.#purpose = purpose
     this.#secret = secret
     this.#file = file
     this.#warn = warn
@@ -95,36 +121,35 @@ export class Vault {
     }
   }
 
-  /** Whoever has changed the key, or lost it, should hear of it; once, for there may be many answers. */
+  /** Whoever has changed the key, or lost it, should hear of it; once, for there may be much of it. */
   #tellOnce(): void {
     // Why there is no key was told already.
     if (this.#hasFailed || this.#isShut) return
     this.#hasFailed = true
     const source = this.#secret === undefined ? `The key file ${this.#file}` : 'GATEWAY_SECRET_KEY'
-    this.#warn(
-      `an answer that was kept under an Idempotency-Key cannot be opened. ${source} is gone or is not what it was sealed with; such answers count as not kept until the old key is back.`,
-    )
+    this.#warn(this.#purpose.unopened(source))
   }
 
   #findKey(mayMake: boolean): Uint8Array | undefined {
     if (this.#key !== undefined || this.#isShut) return this.#key
+    const { label, unsealed } = this.#purpose
     try {
       const source = this.#secret?.reveal() ?? readKey(this.#file)
-      if (source !== undefined) this.#key = derive(source)
-      else if (mayMake) this.#key = derive(makeKey(this.#file))
+      if (source !== undefined) this.#key = derive(source, label)
+      else if (mayMake) this.#key = derive(makeKey(this.#file), label)
     } catch (thrown) {
       // Calls go on without it, so this is told here and to nobody else.
       this.#isShut = true
       this.#warn(
-        `answers under an Idempotency-Key are not kept: ${describe(thrown)} Set GATEWAY_SECRET_KEY, or let this user write ${dirname(this.#file)}, and start again.`,
+        `${unsealed}: ${describe(thrown)} Set GATEWAY_SECRET_KEY, or let this user write ${dirname(this.#file)}, and start again.`,
       )
     }
     return this.#key
   }
 }
 
-function derive(source: string | Uint8Array): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', source, '', LABEL, KEY_BYTES))
+function derive(source: string | Uint8Array, label: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', source, '', label, KEY_BYTES))
 }
 
 /** Undefined where there is no such file. */
@@ -136,7 +161,7 @@ function readKey(file: string): Uint8Array | undefined {
     const text = readFileSync(opened, 'utf8').trim()
     if (KEY_TEXT.test(text)) return Buffer.from(text, 'base64')
     throw new Error(
-      `The key file ${file} holds no key. Put back the right one, or remove it: then another is made, and answers that were kept with the old one are lost.`,
+      `The key file ${file} holds no key. Put back the right one, or remove it: then another is made, and what was sealed with the old one is lost, which is answers kept under an Idempotency-Key and native sign-ins.`,
     )
   } finally {
     closeSync(opened)

@@ -210,6 +210,9 @@ describe('models that are searched', () => {
     const told = await tell(['config', 'check', broken])
     expect(told.code).toBe(6)
     expect(told.err).toContain('aliases.quick  leads to no model that is served (did you mean')
+    const native = write('native.yaml', 'demo: true\nauto: { models: [demo/native] }\n')
+    const alone = await tell(['config', 'check', native])
+    expect([alone.code, alone.err]).toEqual([6, expect.stringContaining('native agents alone')])
   })
 
   it('have suppliers whose regions are doubted where nobody knows them', async () => {

@@ -50,8 +50,24 @@ function readQuestion(words: Words): JsonRecord {
   return { ...Object.fromEntries(named), request: readRequest(words) }
 }
 
-/** Understood at every endpoint; one of them demands a limit. */
-const HELLO: JsonRecord = { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1024 }
+interface Language {
+  readonly hello: JsonRecord
+  /** Its word for how many tokens an answer may have. */
+  readonly limit: string
+}
+
+const GREETING = [{ role: 'user', content: 'Hello' }]
+/** Understood wherever there are messages; one of these endpoints demands a limit. */
+const MESSAGES: Language = {
+  hello: { messages: GREETING, max_tokens: 1024 },
+  limit: 'max_tokens',
+}
+const RESPONSES: Language = { hello: { input: GREETING }, limit: 'max_output_tokens' }
+const OTHERS: ReadonlyMap<string | undefined, Language> = new Map([
+  ['/v1/responses', RESPONSES],
+  // Native agents have every answer streamed.
+  ['/v1/native/responses', { ...RESPONSES, hello: { ...RESPONSES.hello, stream: true } }],
+])
 
 /** What the flags say outranks what the file says. */
 function readRequest(words: Words): JsonRecord {
@@ -59,13 +75,14 @@ function readRequest(words: Words): JsonRecord {
   const model = words.text('model')
   const region = words.text('region')
   const tokens = words.text('tokens')
+  const { hello, limit } = OTHERS.get(words.text('endpoint')) ?? MESSAGES
   if (file === undefined && model === undefined)
     throw wrongUsage('Give --model, or --file with the body of the call.')
   return {
-    ...(file === undefined ? HELLO : readBody(file)),
+    ...(file === undefined ? hello : readBody(file)),
     ...(model !== undefined && { model }),
     ...(region !== undefined && { region }),
-    ...(tokens !== undefined && { max_tokens: readTokens(tokens) }),
+    ...(tokens !== undefined && { [limit]: readTokens(tokens) }),
     ...(words.has('stream') && { stream: true }),
   }
 }

@@ -35,6 +35,8 @@ export interface Offered {
   readonly id: string
   readonly region: string
   readonly models: ReadonlyMap<string, { readonly prices: PriceList }>
+  /** Set where it is called by sign-ins, and by native agents alone. */
+  readonly oauth?: unknown
 }
 
 export interface Offer {
@@ -109,14 +111,15 @@ export async function findServing(): Promise<ReadonlySet<string>> {
 
 /** The demo as it would be: its suppliers are servers, and none is started for a list. */
 async function describeDemo(): Promise<readonly Offered[]> {
-  const { DEMO_REGIONS, demoModels } = await import('../suppliers/demo/models.ts')
-  const models = new Map(
-    demoModels.map(({ name, price }) => [
-      `demo/${name}`,
-      { prices: [{ from: 0, price }] as const },
-    ]),
-  )
-  return Object.entries(DEMO_REGIONS).map(([id, region]) => ({ id, region, models }))
+  const { demoOffers } = await import('../suppliers/demo/models.ts')
+  return Object.values(demoOffers).map(({ id, region, models, isNative }) => ({
+    id,
+    region,
+    oauth: isNative,
+    models: new Map(
+      models.map(({ name, price }) => [`demo/${name}`, { prices: [{ from: 0, price }] as const }]),
+    ),
+  }))
 }
 
 /** What is wrong with where the names of suppliers lead now. */

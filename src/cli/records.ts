@@ -28,6 +28,8 @@ export interface RecordKind {
   readonly example: string
   /** What becomes of one that is no longer wanted. */
   readonly end: { readonly verb: string; readonly done: string; readonly isAtOnce?: true }
+  /** The command that makes one; without it the noun's own. */
+  readonly first?: string
   /** Of what opens the gateway. */
   readonly secret?: Secret
   /** What is strange about a new one or a change, and no error. */
@@ -147,7 +149,7 @@ function list(kind: RecordKind): RunCommand {
     const { items, next, machine } = await walk(live, { path, query, limit, pageMax: PAGE_MAX })
     if (screen.isMachine) return screen.json(machine)
     if (words.has('quiet')) return screen.print(...items.map(({ id }) => clean(toText(id))))
-    if (items.length === 0) return screen.note(noneOf(noun, filters))
+    if (items.length === 0) return screen.note(noneOf(kind, filters))
     screen.table(
       kind.columns,
       items.map((record) => kind.row(record, desk.now())),
@@ -157,10 +159,13 @@ function list(kind: RecordKind): RunCommand {
   }
 }
 
-function noneOf(noun: string, filters: Readonly<Record<string, string | undefined>>): string {
+function noneOf(
+  { noun, first = `${noun}s create` }: RecordKind,
+  filters: Readonly<Record<string, string | undefined>>,
+): string {
   const isFiltered = Object.values(filters).some((filter) => filter !== undefined)
   if (isFiltered) return `No ${noun} is like this.`
-  return `There are no ${noun}s yet. \`gateway ${noun}s create --help\` tells how to make one.`
+  return `There are no ${noun}s yet. \`gateway ${first} --help\` tells how to make one.`
 }
 
 function show(kind: RecordKind): RunCommand {

@@ -2,6 +2,7 @@
 // only when it runs.
 import type { Command } from './command.ts'
 import { keyCommands } from './key-roster.ts'
+import { nativeCommands } from './native-roster.ts'
 import { payerCommands } from './payer-roster.ts'
 import { tenancyCommands } from './tenancy-roster.ts'
 
@@ -344,6 +345,7 @@ export const commands: readonly Command[] = [
   ...keyCommands,
   ...tenancyCommands,
   ...payerCommands,
+  ...nativeCommands,
   models,
   suppliers,
   calls,
@@ -373,5 +375,6 @@ export const groups: Readonly<Record<string, string>> = {
   accounts: 'accounts of others, for whoever runs the gateway',
   projects: 'what calls are made for',
   wallets: 'what pays for calls',
+  native: 'sign-ins at native suppliers',
   ledger: 'the books: checking, exporting, archiving',
 }

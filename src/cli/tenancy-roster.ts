@@ -100,7 +100,7 @@ const GROUPS: readonly Group[] = [
     noun: 'organisation',
     id: 'org_2mXc…',
     purpose: 'who is billed for several projects',
-    settings: ['billing-user'],
+    settings: ['billing-user', 'native'],
     filters: [],
     keeps: 'projects',
     examples: ['--name Research --billing-user usr_…', '--status active', '--billing-user usr_…'],

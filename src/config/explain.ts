@@ -1,11 +1,11 @@
 // What the schema refuses, told in the words of whoever wrote the file. The schema says where and by
 // which rule; the tree says what really stands there; together they say what to write instead.
 import type { z } from 'zod'
+import { ANY_VARIABLE } from './credential.ts'
 import type { ConfigPath } from './fault.ts'
 import { findForeignKind, findHabit } from './habits.ts'
 import { findClosest, variableFor } from './names.ts'
 import { describeField, findField, type Field } from './outline.ts'
-import { ANY_VARIABLE } from './schema.ts'
 import { LOOKED_AT_MAX, quote, showName } from './show.ts'
 import { findEntry, type Mapping, type Node } from './tree.ts'
 import { explainValue } from './value.ts'
@@ -215,7 +215,7 @@ function findSection(node: Node | undefined): 'suppliers' | 'models' | undefined
   return MODEL_SIGNS.some(has) ? 'models' : undefined
 }
 
-const SUPPLIER_SIGNS = ['origin', 'credential', 'credentials', 'allow_private', 'quirks']
+const SUPPLIER_SIGNS = ['origin', 'credential', 'credentials', 'allow_private', 'quirks', 'oauth']
 const MODEL_SIGNS = ['price', 'context_window', 'output_ceiling', 'capabilities', 'owned_by']
 
 /** Models have a kind, too, but none of them says what it serves. */

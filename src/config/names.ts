@@ -40,6 +40,7 @@ export function variableFor(path: ConfigPath): string {
   if (section !== 'suppliers') return '${MY_ROOT_KEY}'
   const isPlain = typeof id === 'string' && id.length <= NAME_MAX && showName(id, true) === id
   const name = isPlain ? id.toUpperCase().replaceAll(/\W/g, '_') : 'SUPPLIER'
+  if (path.at(-1) === 'client_secret') return `\${${name}_CLIENT_SECRET}`
   const number = typeof index === 'number' && index > 0 ? `_${index + 1}` : ''
   return `\${${name}_API_KEY${number}}`
 }

@@ -13,6 +13,12 @@ export const Quirks = z
       .enum(['max_tokens', 'max_completion_tokens'])
       .optional()
       .describe('The one name of the output limit that the supplier understands.'),
+    output_limit: z
+      .enum(['refused'])
+      .optional()
+      .describe(
+        'The supplier refuses to be given a limit of the output. Then none is sent but the one that a caller sends, and budgets must cover the longest answer.',
+      ),
     rename: z
       .record(FieldName, FieldName)
       .optional()

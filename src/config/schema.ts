@@ -5,6 +5,8 @@ import { ROOT_PREFIX } from '../core/ids.ts'
 import { foldRegion, isNoPlace, NO_PLACE } from '../core/region.ts'
 import { Secret } from '../core/secret.ts'
 import { Auto } from './auto.ts'
+import { Credential } from './credential.ts'
+import { OAuth } from './oauth.ts'
 import { Price } from './price.ts'
 import { Quirks } from './quirks.ts'
 import { Conversion, Policy, Routing, Weight } from './routing.ts'
@@ -53,22 +55,6 @@ const RegionName = z
 const Region = RegionName.transform((region) =>
   isNoPlace(region) ? NO_PLACE : foldRegion(region),
 ).meta({ hint: 'one region such as EU, or global where the supplier promises no place' })
-
-/** Stands in hints for the variable of the supplier at hand. */
-export const ANY_VARIABLE = '${SUPPLIER_API_KEY}'
-
-const CREDENTIAL_HINT = `a variable of the environment such as ${ANY_VARIABLE}`
-
-/** Text in the file, or `${NAME}` of the environment; never printed again. */
-const Credential = z
-  .string()
-  .refine((text) => text.trim() !== '', { message: `is empty: write ${CREDENTIAL_HINT}` })
-  .refine((text) => /^[\x21-\x7e]*$/.test(text.trim()), {
-    message:
-      'holds a space, a line break or a letter that no header can carry: copy the credential again, without quotes or `Bearer` in it',
-  })
-  .transform((text) => new Secret(text.trim()))
-  .meta({ hint: CREDENTIAL_HINT, secret: true })
 
 const RootKey = z
   .string()
@@ -160,6 +146,15 @@ const Supplier = z
       'Its share of the calls where they are shared out by weight; with 0 only what the others could not take. Without it: 1.',
     ),
     quirks: Quirks.optional().describe('Where it departs from the language that it speaks.'),
+    billing: z
+      .enum(['metered', 'subscription'])
+      .optional()
+      .describe(
+        'For native kinds: calls cost what their tokens cost, or nothing, because whoever signs in has paid already. Without it: metered.',
+      ),
+    oauth: OAuth.optional().describe(
+      'For native kinds: how sign-ins are renewed, where it is not as the kind knows.',
+    ),
   })
   .refine((value) => value.credential === undefined || value.credentials === undefined, {
     path: ['credentials'],

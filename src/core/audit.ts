@@ -112,6 +112,8 @@ export interface CallDetails {
 
 export interface TryDetails {
   readonly supplier: string
+  /** The sign-in that it was asked by, where that is how it is asked. */
+  readonly identity?: string
   /** Which of its supplier's credentials it was, from 1; absent where there is but one. */
   readonly credential?: number
   /** Where another model stood in for the one that was asked for. */

@@ -12,7 +12,7 @@ export function createRequestId(): string {
   return `req_${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`
 }
 
-export type IdPrefix = 'key' | 'tok' | 'acc' | 'org' | 'usr' | 'prj' | 'team' | 'wal'
+export type IdPrefix = 'key' | 'tok' | 'acc' | 'org' | 'usr' | 'prj' | 'team' | 'wal' | 'nid'
 
 export function createId(prefix: IdPrefix): string {
   return `${prefix}_${randomText(16)}`

@@ -24,6 +24,8 @@ export interface AccountRecord {
 export interface OrganisationRecord extends Owned {
   /** Whose wallet pays for its projects. */
   readonly billingUserId: string | undefined
+  /** Whether its projects may call by native sign-ins. */
+  readonly usesNative: boolean
 }
 
 export interface UserRecord extends Owned {

@@ -28,6 +28,8 @@ describe('the session of an agent', () => {
     ['Claude Code in its metadata', {}, userId({ device_id: 'd', session_id: 's-1' }), 's-1'],
     ['Codex', { 'session-id': '01a1', 'thread-id': '01a1' }, '', '01a1'],
     ['a thread alone', { 'thread-id': '01a2' }, '', '01a2'],
+    ['an older Codex', { session_id: '01a3', conversation_id: '01a3' }, '', '01a3'],
+    ['one that is older still', { conversation_id: '01a4' }, '', '01a4'],
     ['the key of a cache', {}, ',"prompt_cache_key":"k\\u0031"', 'k1'],
   ])('is read from %s', (_, headers, members, session) => {
     expect(sessionOf(headers, members)).toBe(session)

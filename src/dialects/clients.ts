@@ -25,6 +25,9 @@ export function findAgentSession(
     readUserId(body, metadata) ??
     readPair(headers, 'session-id', 'thread-id') ??
     readId(headers, 'thread-id') ??
+    // By the names that they had before.
+    readId(headers, 'session_id') ??
+    readId(headers, 'conversation_id') ??
     readCacheKey(body, members)
   )
 }

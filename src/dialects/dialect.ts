@@ -24,6 +24,8 @@ export interface Facts {
   readonly opening: readonly number[]
   /** The conversation has got beyond that. */
   readonly goesOn: boolean
+  /** It goes on from what its supplier has kept, which no other one has. */
+  readonly resumes?: boolean
   /** The model is given tools to call. */
   readonly usesTools: boolean
   /** The caller wants the usage frame of a stream for itself. */
@@ -149,6 +151,8 @@ export interface FrameNormalizer {
 
 export interface Dialect {
   readonly id: string
+  /** It is spoken with native suppliers alone, which are called by the sign-ins of an account. */
+  readonly isNative?: true
   /** Refuses what is malformed, and every spelling of a peeked field that a supplier might read differently. */
   peek(body: Uint8Array): Facts
   readonly relay: {

@@ -1,7 +1,13 @@
 // The roster of dialects: one line for each folder beside this file.
 import { anthropicMessages } from './anthropic-messages/index.ts'
 import type { Dialect } from './dialect.ts'
+import { nativeResponses } from './native-responses/index.ts'
 import { openaiChat } from './openai-chat/index.ts'
 import { openaiResponses } from './openai-responses/index.ts'
 
-export const dialects: readonly Dialect[] = [openaiChat, anthropicMessages, openaiResponses]
+export const dialects: readonly Dialect[] = [
+  openaiChat,
+  anthropicMessages,
+  openaiResponses,
+  nativeResponses,
+]

@@ -14,6 +14,8 @@ export interface Quirks {
   readonly usage: UsageHabit
   /** The one name of the output limit that the supplier understands. */
   readonly maxTokensName?: 'max_tokens' | 'max_completion_tokens'
+  /** It refuses to be given a limit of its output: the gateway never sends one of its own. */
+  readonly outputLimit?: 'refused'
   /** Fields of the request by the name that the supplier has for them. */
   readonly rename?: Readonly<Record<string, string>>
   /** Fields of the request that the supplier refuses. */

@@ -7,7 +7,8 @@ const REQUEST = {
   model: 'm',
   max_tokens: 5,
   messages: [{ role: 'user', content: 'Hello' }],
-  input: 'Hello',
+  input: [{ role: 'user', content: 'Hello' }],
+  stream: true,
 }
 
 const REFUSED = [

@@ -2,12 +2,14 @@
 // does not compile; an inference endpoint says only which language it speaks.
 import type { Guesses } from '../access/guesses.ts'
 import type { Directory } from '../access/directory.ts'
+import type { Identities } from '../access/identities.ts'
 import type { Keyring, Role } from '../access/keyring.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Exchange } from '../http/server.ts'
 import type { Archive } from '../ledger/months/archive.ts'
 import type { Plant } from '../pipeline/call.ts'
+import type { Supplier } from '../suppliers/supplier.ts'
 
 export type Endpoint = OpenEndpoint | KeyedEndpoint | InferenceEndpoint | CountEndpoint
 
@@ -51,6 +53,10 @@ export interface House {
   plant: Plant
   readonly keyring: Keyring
   readonly directory: Directory
+  /** The sign-ins of all accounts at native suppliers. */
+  readonly identities: Identities
+  /** Where one can sign in, by the configuration in force. */
+  nativeSuppliers(): readonly Supplier[]
   readonly guesses: Guesses
   readonly state: ServiceState
   /** Where the records of closed months go. */

@@ -29,8 +29,10 @@ import { actionEndpoints } from './manage/actions.ts'
 import { auditEndpoints } from './manage/audit.ts'
 import { getCall } from './manage/calls.ts'
 import { explainCall } from './manage/explain.ts'
+import { identityEndpoints } from './manage/identities.ts'
 import { keyEndpoints } from './manage/keys.ts'
 import { ledgerEndpoints } from './manage/ledger.ts'
+import { listNativeSuppliers } from './manage/native-suppliers.ts'
 import { organisationEndpoints } from './manage/organisations.ts'
 import { payerEndpoints } from './manage/payers.ts'
 import { projectEndpoints } from './manage/projects.ts'
@@ -44,8 +46,10 @@ import { userEndpoints } from './manage/users.ts'
 import { walletEndpoints } from './manage/wallets.ts'
 import { messages } from './messages.ts'
 import { getModel, listModels } from './models.ts'
+import { nativeResponsesEndpoint } from './native-responses.ts'
 import { answerOnce, claim } from './once.ts'
 import { responses } from './responses.ts'
+import { orUpgrade } from './upgrade.ts'
 
 export const endpoints: readonly Endpoint[] = [
   health,
@@ -60,6 +64,7 @@ export const endpoints: readonly Endpoint[] = [
   messages,
   countTokens,
   responses,
+  nativeResponsesEndpoint,
   ...accountEndpoints,
   ...organisationEndpoints,
   ...userEndpoints,
@@ -76,6 +81,8 @@ export const endpoints: readonly Endpoint[] = [
   getCall,
   explainCall,
   ...reviewEndpoints,
+  ...identityEndpoints,
+  listNativeSuppliers,
   listSuppliers,
   reload,
 ]
@@ -234,7 +241,7 @@ function hasLeft(thrown: unknown, { request }: Exchange): boolean {
 /** For everything that no endpoint answers itself. */
 export function renderProblem(thrown: unknown, exchange: Exchange, { plant }: House): Response {
   if (hasLeft(thrown, exchange)) return empty(exchange.id, CALLER_LEFT)
-  const error = asGatewayError(thrown)
+  const error = orUpgrade(asGatewayError(thrown), exchange)
   noteBug(error, exchange, plant)
   return problemReply(error, exchange, encodeProblem(error, exchange))
 }

@@ -48,9 +48,11 @@ type Shown = Pick<ListedModel, 'id' | 'ownedBy'>
 /** The gateway's own choice among all that comes before it. */
 const CHOICE: Shown = { id: AUTO, ownedBy: 'gateway' }
 
-/** What is listed may be asked for at every endpoint; `auto` may not always. */
-function modelsOf(key: KeyRecord, { routes, auto }: Plant): readonly Shown[] {
-  const models = routes.models.filter((model) => isVisible(key, model))
+/** Native models for native agents alone; what else is listed may be asked for at every endpoint, but not always `auto`. */
+function modelsOf(key: KeyRecord, { routes, natives, auto }: Plant): readonly Shown[] {
+  const known = new Set(routes.models.map(({ id }) => id))
+  const native = natives.of(key.accountId).models.filter(({ id }) => !known.has(id))
+  const models = [...routes.models, ...native].filter((model) => isVisible(key, model))
   const isChoice = auto.isListed && models.length > 0 && routes.find(AUTO) === undefined
   return isChoice ? [...models, CHOICE] : models
 }

@@ -58,6 +58,12 @@ describe('trouble with a supplier', () => {
     expect(lines()).toEqual(['warn: supplier rack: it answered 401. Check its credential.'])
   })
 
+  it('with a sign-in says what its people have to do, and has nobody check a credential', () => {
+    const { trouble, lines } = openTrouble()
+    trouble.failed('rack', new GatewayError('native_token_error', 'Sign in again.'))
+    expect(lines()).toEqual(['warn: supplier rack: Sign in again.'])
+  })
+
   it('that concerns a usage is told once a minute, too', () => {
     const { trouble, lines } = openTrouble()
     for (let count = 0; count < 5; count++) trouble.unread('rack', 'model')

@@ -26,7 +26,9 @@ export class Trouble {
   failed(supplier: string, { code, status, message, origin }: GatewayError): void {
     // What a supplier said in its own words is the caller's, and may repeat what the caller said.
     const text = origin === undefined ? message : `it answered ${status}.`
-    this.#tell(supplier, `${code} ${status}`, text + hint(status))
+    // A sign-in is not the operator's to check, and the text says what its people have to do.
+    const advice = code === 'native_token_error' ? '' : hint(status)
+    this.#tell(supplier, `${code} ${status}`, text + advice)
   }
 
   /** What cannot be read cannot be billed. */

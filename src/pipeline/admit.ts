@@ -6,9 +6,11 @@ import { isNoPlace } from '../core/region.ts'
 import { SESSION_LENGTH_MAX } from '../dialects/dialect.ts'
 import type { RegionTree } from '../catalog/regions.ts'
 import { AUTO } from '../routing/auto.ts'
+import type { CallPlace } from '../routing/choose.ts'
 import type { Route } from '../routing/routes.ts'
 import { findSession } from '../routing/session-id.ts'
 import type { Admitted, Plant, Received } from './call.ts'
+import { findNative, onlyNative, placeOf } from './native.ts'
 
 const QUOTED_LENGTH_MAX = 64
 
@@ -18,14 +20,26 @@ export function admit(call: Received, plant: Plant): Admitted {
   const passed = call.dialect.relay.headers?.(call.headers)
   call.asked.model = facts.model
   call.asked.stream = facts.stream
-  const named = plant.routes.find(facts.model)
-  if (named === undefined && facts.model !== AUTO) throw unknownModel(facts.model)
+  const { named, place } = findNamed(call, facts.model, plant)
+  if (named === undefined && facts.model !== AUTO) throw unknownModel(facts.model, plant)
   const regions = narrowRegions(call.key, facts.region, plant.routes.regions)
   const route = named ?? pick({ ...call, sessionHeader, facts, regions }, plant)
   call.asked.route = route
   checkModel(call.key, route)
   const rate = plant.rates.take(call.key, plant.clock.elapsed())
-  return { ...call, sessionHeader, facts, passed, route, regions, rate }
+  return { ...call, sessionHeader, facts, passed, route, place, regions, rate }
+}
+
+interface Named {
+  readonly named: Route | undefined
+  readonly place: CallPlace | undefined
+}
+
+/** By name alone; whoever asks by sign-ins has routes of its own. */
+function findNamed(call: Received, model: string, plant: Plant): Named {
+  if (call.dialect.isNative !== true) return { named: plant.routes.find(model), place: undefined }
+  const place = placeOf(call, plant.directory)
+  return { named: findNative(call, model, plant), place }
 }
 
 /** A call before it is known who could answer it. */
@@ -74,7 +88,8 @@ function checkSession(session: string | undefined): string | undefined {
   )
 }
 
-function unknownModel(model: string): GatewayError {
+function unknownModel(model: string, { natives }: Plant): GatewayError {
+  if (natives.serving(model).length > 0) return onlyNative()
   // What a log, a terminal or an eye could take for something else is shown as its number.
   const name = JSON.stringify(model.slice(0, QUOTED_LENGTH_MAX)).replaceAll(
     /[\p{C}\p{Zl}\p{Zp}]/gu,

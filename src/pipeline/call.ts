@@ -21,6 +21,8 @@ import type { Log } from '../observe/log.ts'
 import type { Trouble } from '../observe/trouble.ts'
 import type { Store } from '../store/store.ts'
 import type { Auto } from '../routing/auto.ts'
+import type { CallPlace } from '../routing/choose.ts'
+import type { NativeRoutes } from '../routing/native.ts'
 import type { Retries } from '../routing/retries.ts'
 import type { Attempt, Route, Routes, Verdict } from '../routing/routes.ts'
 import type { Visit } from '../routing/lane.ts'
@@ -39,6 +41,8 @@ export interface Plant {
   readonly clock: Clock
   readonly store: Store
   readonly routes: Routes
+  /** By the sign-ins of each account. */
+  readonly natives: NativeRoutes
   /** Chooses a model for calls that leave it to the gateway. */
   readonly auto: Auto
   /** Names the configuration in force: the same one has the same name. */
@@ -143,6 +147,8 @@ export interface Admitted extends Received {
   readonly passed: Readonly<Record<string, string>> | undefined
   /** Everyone who serves the model, allowed or not. */
   readonly route: Route
+  /** What it is made for; undefined where no sign-ins are asked. */
+  readonly place: CallPlace | undefined
   /** Regions that the call must stay in; undefined when any will do. */
   readonly regions: readonly string[] | undefined
   /** Undefined where the key has no rate. */
@@ -191,6 +197,8 @@ export interface Try {
   /** It has refused to be handed back what was thought before. */
   dropsThoughts?: true
   failure?: AttemptFailure
+  /** The caller has left, and the supplier is not at work: all that it has seen of the call. */
+  seen?: 'unsent' | 'refused'
   /** Elapsed time at which it failed. */
   endedMs?: number
 }

@@ -58,7 +58,7 @@ export function leaveClaim(call: Held): void {
 
 /** Nobody was asked, or nobody was reached, or everybody has refused before any output. */
 export function isUntouched({ tries }: Held): boolean {
-  return tries.every(({ failure }) => failure !== undefined && failure.evidence !== 'unknown')
+  return tries.every(({ failure, seen }) => (failure?.evidence ?? seen ?? 'unknown') !== 'unknown')
 }
 
 /** Waiting cures it no more, for the first caller as for its twins: the same key leads to the same answer. */

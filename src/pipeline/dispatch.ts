@@ -96,6 +96,8 @@ function awaitedOf({ route, facts }: Held): Awaited {
 
 /** What one attempt came to, for the call, for the lane and for the operator. Throws where nobody else is to be asked. */
 function note(attempted: Try, thrown: unknown, tour: Tour, plant: Plant): void {
+  if (thrown instanceof CallerGone && thrown.evidence !== undefined)
+    attempted.seen = thrown.evidence
   // A fault of our own is nothing that another supplier could make up for.
   if (!(thrown instanceof AttemptFailure)) throw thrown
   attempted.failure = thrown

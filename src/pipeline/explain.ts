@@ -86,7 +86,7 @@ export async function explain(supposed: Supposed, plant: Plant): Promise<Explana
   found.try(() => plant.rates.check(key, plant.clock.elapsed()))
   const known =
     admitted === undefined
-      ? { ...NOT_ADMITTED, regions: key.allowedRegions, route: plant.routes.find(facts.model) }
+      ? { ...NOT_ADMITTED, regions: key.allowedRegions, route: plainRoute(call, facts, plant) }
       : await explainAdmitted(admitted, stage, found)
   return {
     facts,
@@ -96,6 +96,12 @@ export async function explain(supposed: Supposed, plant: Plant): Promise<Explana
     now: plant.clock.elapsed(),
     at: call.at,
   }
+}
+
+/** By name alone, for a call that would be refused before anybody looks who may answer it. */
+function plainRoute({ key, dialect }: Received, { model }: Facts, plant: Plant): Route | undefined {
+  const { routes, natives } = plant
+  return (dialect.isNative === true ? natives.of(key.accountId) : routes).find(model)
 }
 
 type Known = Pick<

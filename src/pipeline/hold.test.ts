@@ -24,7 +24,12 @@ function planned(bytes: number, elsewhere?: string, contextWindow?: number): Pla
   }
   const limits = contextWindow === undefined ? undefined : { contextWindow }
   const route = { limits, prices: [{ from: 0, price: PRICE }] }
-  const attempt = { route, modelId: 'm', supplier: { id: 'fake', region: 'EU' } }
+  const attempt = {
+    route,
+    rewrite: { model: 'm' },
+    modelId: 'm',
+    supplier: { id: 'fake', region: 'EU' },
+  }
   const call: unknown = {
     id: 'req_1',
     at: 0,

@@ -163,7 +163,7 @@ function checkBounded(
   if (load.elsewhere !== undefined && !isWindowKnown)
     throw new GatewayError(
       'unsupported_parameter',
-      `How long \`${load.elsewhere}\` is cannot be told, and ${who}. Send its content as text, or ${instead}.`,
+      `How much \`${load.elsewhere}\` gives this model to read cannot be told, and ${who}. Leave it out or send its content as text, have the operator set \`context_window\` for this model, or ${instead}.`,
       { param: load.elsewhere },
     )
   if (!fitsBudget && bound.whole() === undefined)

@@ -8,6 +8,7 @@ import { Bound } from '../ledger/cost/bound.ts'
 import { AttemptFailure, type FailureEvidence } from '../upstream/failure.ts'
 import { CallerGone } from '../upstream/lifeline.ts'
 import type { Held, Try } from './call.ts'
+import { isUntouched } from './claim.ts'
 import { leavingOutcome, streamOutcome } from './outcome.ts'
 import type { RelayStream } from './relay.ts'
 
@@ -28,8 +29,21 @@ it.each<readonly [string, readonly Partial<Try>[], readonly unknown[]]>([
   ['after the first could not be reached', [failed('unsent')], ['unsent', undefined]],
   ['after the first fell silent', [failed('unknown')], ['unknown', undefined]],
   ['while the second was at work', [failed('refused'), {}], ['broken', 14]],
+  [
+    'while the first was waited for before it was asked',
+    [{ seen: 'unsent' }],
+    ['unsent', undefined],
+  ],
 ])('a caller that leaves %s', (_, tries, outcome) => {
   expect(leaveAfter(...tries)).toEqual(outcome)
+})
+
+it.each<readonly [readonly Partial<Try>[], boolean]>([
+  [[failed('refused'), { seen: 'unsent' }], true],
+  [[failed('unknown'), { seen: 'unsent' }], false],
+  [[{}], false],
+])('an Idempotency-Key is free again where nobody was at work', (tries, isFree) => {
+  expect(isUntouched({ tries } as unknown as Held)).toBe(isFree)
 })
 
 it('a caller that leaves while the first thinks unseen pays for the thought', () => {

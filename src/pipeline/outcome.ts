@@ -51,8 +51,8 @@ export function leavingOutcome(call: Held): Outcome {
   const end = { ...describeEnd(new CallerGone()), firstTokenMs: undefined }
   const last = call.tries.at(-1)
   if (last === undefined) return { ...end, evidence: 'unsent', usage: undefined }
-  if (last.failure !== undefined)
-    return { ...end, evidence: last.failure.evidence, usage: undefined }
+  const evidence = last.failure?.evidence ?? last.seen
+  if (evidence !== undefined) return { ...end, evidence, usage: undefined }
   return { ...end, evidence: 'broken', usage: countAll(call, last.stream?.outputBytes ?? 0, 0) }
 }
 

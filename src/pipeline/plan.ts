@@ -18,6 +18,7 @@ import type { Session } from '../routing/sessions.ts'
 import type { Admitted, Planned, Plant } from './call.ts'
 import { isRelayed, refuseLosses, Request, type Sending } from './request.ts'
 import { mergeLosses } from './losses.ts'
+import { nobodyFree } from './native.ts'
 import { everyoneWaits } from './refusal.ts'
 
 export function plan(call: Admitted, plant: Plant): Planned {
@@ -130,7 +131,7 @@ export function judge(
   session: Session | undefined,
   converts = true,
 ): Verdict {
-  const { route, facts, dialect, key, regions, at } = call
+  const { route, facts, dialect, key, regions, place, at } = call
   const { clock, limits } = plant
   return choose(
     {
@@ -141,6 +142,9 @@ export function judge(
       allowedModels: key.allowedModels,
       load: facts.load,
       usesTools: facts.usesTools,
+      place,
+      // Only native languages say so: with others nobody can tell whether what is kept is of one account or of all.
+      keptBy: facts.resumes === true ? session?.pin : undefined,
       stream: facts.stream,
       attemptsMax: limits.attemptsMax,
       pin: session?.pin,
@@ -152,21 +156,26 @@ export function judge(
 
 /** With one way to go there is nothing to keep, and only who names a session is told of it. */
 export function findOwnSession(call: Admitted, plant: Plant): Session | undefined {
-  const { route, key, facts, headers, body, sessionHeader } = call
+  const { route, key, dialect, facts, headers, body, sessionHeader } = call
   const { sessions, clock } = plant
   const { max, infers } = sessions.policy
   if (max === 0) return undefined
   const unnamed = infers ? 'inferred' : 'sent'
   const clues = { header: sessionHeader, facts, headers, body }
-  // Of a model that was chosen there are others to go to, however many serve it.
-  const hasChoice = route.isAuto || route.candidates.length > 1
+  // Of a model that was chosen there are others to go to, however many serve it; and by the next turn of a
+  // conversation that its sign-in keeps, others may be signed in.
+  const mayMove = route.isAuto || dialect.isNative === true
+  const hasChoice = mayMove || route.candidates.length > 1
   const id = findSession(clues, hasChoice ? unnamed : 'named')
   if (id === undefined) return undefined
   return sessions.open(id, { accountId: key.accountId, route }, clock.elapsed())
 }
 
 /** Why the list is empty: by who comes back, else by what is in the way of the one who came closest. */
-export function nobody(call: Admitted, { reasons }: Verdict, plant: Plant): GatewayError {
+export function nobody(call: Admitted, verdict: Verdict, plant: Plant): GatewayError {
+  const { reasons } = verdict
+  const busy = call.dialect.isNative === true ? nobodyFree(call, verdict, plant) : undefined
+  if (busy !== undefined) return busy
   const pauses = pausesOf(call.route, reasons, plant)
   if (pauses.length > 0) return everyoneWaits(call.regions, pauses)
   // Of the model that was asked for: what stands in for it is nothing that the caller knows of.

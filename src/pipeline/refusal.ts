@@ -8,9 +8,10 @@ import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { CallerGone, type Lifeline } from '../upstream/lifeline.ts'
 import { findAttempt } from '../routing/choose.ts'
-import { LISTED, RESTING, WAITING } from '../routing/reason.ts'
+import { FULL, LISTED, RESTING, WAITING } from '../routing/reason.ts'
 import type { Attempt } from '../routing/routes.ts'
 import type { Held } from './call.ts'
+import { nativeFailure, noCapacity, waitsOf } from './native.ts'
 import { isAsked, isHopeless } from './tour.ts'
 
 const ERROR_BYTES_MAX = 65_536
@@ -18,6 +19,8 @@ const REASON_MS = 2_000
 const NOTHING = new Uint8Array(0)
 /** The beginning of a secret that is shorter than this is the same for all secrets of its kind. */
 const TELLING_LENGTH = 6
+/** A shorter part of a secret tells nobody the rest. */
+const PART_LENGTH = 16
 
 /** Statuses that blame the request itself: every other supplier would say the same. */
 const CALLERS = new Set([400, 405, 406, 409, 410, 411, 413, 414, 415, 416, 422, 424, 451])
@@ -94,19 +97,43 @@ async function readReason(response: Response, lifeline: Lifeline): Promise<Uint8
 
 /** Suppliers echo credentials in their errors; ours must not reach a caller or a log. */
 export function scrub(problem: GatewayError, attempt: Attempt): GatewayError {
-  const secret = attempt.supplier.credential?.reveal()
+  let clean = problem
+  for (const secret of secretsOf(attempt)) clean = scrubOne(clean, secret)
+  return clean
+}
+
+function secretsOf({ supplier: { credential, identity } }: Attempt): readonly string[] {
+  return identity?.secrets() ?? (credential === undefined ? [] : [credential.reveal()])
+}
+
+function scrubOne(problem: GatewayError, secret: string): GatewayError {
   const { origin } = problem
-  if (secret === undefined || secret === '' || origin === undefined) return problem
+  if (secret === '' || origin === undefined) return problem
   // Printed anew, because an escape in the supplier's own JSON would hide the secret from a look at it.
   const told = JSON.stringify({ ...origin, message: problem.message })
   const hidden = JSON.stringify(secret).slice(1, -1)
-  if (!told.includes(hidden)) return problem
-  const clean: unknown = JSON.parse(told.replaceAll(hidden, '[redacted]'))
+  const kept = withoutParts(told, hidden)
+  if (kept === told) return problem
+  const clean: unknown = JSON.parse(kept)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its own print, read back
   const { message, ...rest } = clean as ProblemOrigin & { readonly message: string }
   const { status, retryable } = problem
   const text = withoutCut(message, secret)
   return new GatewayError(problem.code, text, { status, retryable, origin: rest })
+}
+
+/** Without the secret, and without what is left of one that the supplier has cut itself: so much that little is missing. */
+function withoutParts(text: string, secret: string): string {
+  const least = secret.slice(0, Math.max(PART_LENGTH, Math.ceil(secret.length / 2)))
+  let rest = ''
+  let from = 0
+  for (let at = text.indexOf(least); at >= 0; at = text.indexOf(least, from)) {
+    let length = least.length
+    while (length < secret.length && text[at + length] === secret[length]) length++
+    rest += `${text.slice(from, at)}[redacted]`
+    from = at + length
+  }
+  return rest + text.slice(from)
 }
 
 /** A long message is cut before it comes here, and the cut may go through the secret. */
@@ -137,10 +164,12 @@ function findCommon(problems: readonly GatewayError[]): GatewayError | undefined
 export function exhausted(call: Held, now: number): GatewayError {
   const returns = returnsOf(call, now)
   const asked = call.tries.filter(isAsked)
-  if (asked.length === 0) return everyoneWaits(call.regions, returns)
+  if (asked.length === 0) return nobodyIsFree(call, returns, now)
   const problems = asked.flatMap(({ failure }) => (failure === undefined ? [] : [failure.problem]))
   const told =
-    findCommon(problems) ?? (returns.length > 0 ? undefined : findLasting(call, problems))
+    findCommon(problems) ??
+    nativeFailure(call, problems, returns) ??
+    (returns.length > 0 ? undefined : findLasting(call, problems))
   if (told !== undefined) return told
   // Where somebody comes back, that is what is waited for, and not what time does not mend.
   const own = problems.flatMap((problem) =>
@@ -157,6 +186,13 @@ export function exhausted(call: Held, now: number): GatewayError {
     ...(why === 504 ? { retryable: true } : { retryAfter: Math.min(...own, ...returns) }),
     details: detailsOf(call),
   })
+}
+
+/** Since the list was made all of them have asked for a pause, or have no room any more. */
+function nobodyIsFree(call: Held, waits: readonly number[], now: number): GatewayError {
+  const isFull = call.route.candidates.some(({ lane }) => lane.standing(now) === FULL)
+  const isNative = call.dialect.isNative === true && (isFull || call.regions === undefined)
+  return isNative ? noCapacity(call, waits) : everyoneWaits(call.regions, waits)
 }
 
 /** What all said and waiting does not cure; undefined where they said anything else. */
@@ -211,7 +247,9 @@ function returnsOf(call: Held, now: number): readonly number[] {
     if (!mayCome(call, index)) return []
     const wasTried = tries.some(({ attempt }) => attempt.candidate === candidate)
     if (!wasTried && tries.some((tried) => isHopeless(tried, candidate))) return []
-    if (candidate.lane.standing(now) === WAITING) return [candidate.lane.remaining(now) / 1000]
+    const { lane } = candidate
+    const waits = waitsOf(lane.standing(now), lane, now)
+    if (waits.length > 0) return waits
     return wasTried ? [] : [1]
   })
 }
@@ -256,6 +294,7 @@ function describe({ attempt, failure }: Held['tries'][number]): Readonly<Record<
   const { supplier, credential, rank, modelId } = attempt.candidate
   return {
     supplier: supplier.id,
+    ...(supplier.identity !== undefined && { identity: supplier.identity.id }),
     ...(credential !== undefined && { credential }),
     ...(rank > 0 && { model: modelId }),
     code: failure?.problem.wireCode,

@@ -215,8 +215,8 @@ function triesOf(call: Held, outcome: Outcome, settled: Settled): CallDetails | 
 /** Whether its supplier's name and the row's model say it all. */
 function isTold(only: Try | undefined): boolean {
   if (only === undefined) return true
-  const { credential, rank } = only.attempt.candidate
-  return credential === undefined && rank === 0
+  const { credential, rank, supplier } = only.attempt.candidate
+  return credential === undefined && rank === 0 && supplier.identity === undefined
 }
 
 /** Whoever wants to know why a call went elsewhere wants to know how the list came about, and what each said. */
@@ -233,12 +233,13 @@ function explain({ route, verdict, regions, tries }: Held, each: readonly TryDet
 /** A supplier that was asked and gave nothing may still send a bill: that is the operator's to find out. */
 function describeTry(call: Held, tried: Try, outcome: Outcome, endMs: number): TryDetails {
   const { attempt, failure, index, askedMs, endedMs = endMs } = tried
-  const { id: supplier, region } = attempt.supplier
+  const { id: supplier, region, identity } = attempt.supplier
   const { credential, rank, modelId } = attempt.candidate
   const evidence = failure?.evidence ?? outcome.evidence
   return {
     supplier,
-    ...(credential !== undefined && { credential }),
+    ...(identity !== undefined && { identity: identity.id }),
+    ...(credential !== undefined && identity === undefined && { credential }),
     ...(rank > 0 && { model: modelId }),
     region,
     evidence,

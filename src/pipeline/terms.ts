@@ -26,7 +26,11 @@ export function termsOf(attempts: readonly Attempt[], prices: readonly Price[]):
     model: modelId,
     price: prices[index]!,
   }))
-  const list = attempts.map(({ route }, index) => ({ price: prices[index]!, limits: route.limits }))
+  const list = attempts.map(({ route, rewrite }, index) => ({
+    price: prices[index]!,
+    limits: route.limits,
+    refusesLimit: rewrite.outputLimit === 'refused',
+  }))
   const made = { prices, text: JSON.stringify(terms), list }
   known.set(attempts, made)
   return made

@@ -1,7 +1,7 @@
 // Who is asked next. Everybody on the list at most once, whoever is well before whoever is not, and nobody for
 // what the one before has already found out.
 import type { Attempt, Candidate } from '../routing/routes.ts'
-import { LISTED, WAITING } from '../routing/reason.ts'
+import { FULL, LISTED, WAITING } from '../routing/reason.ts'
 import type { AttemptFailure } from '../upstream/failure.ts'
 import type { Held, Plant, Try } from './call.ts'
 
@@ -116,16 +116,18 @@ function isLessBusy({ candidate }: Attempt, { candidate: best }: Attempt, now: n
 }
 
 function isWell(standing: number, isLastResort: boolean): boolean {
-  return standing === LISTED || (isLastResort && standing !== WAITING)
+  return standing === LISTED || (isLastResort && isAvailable(standing))
 }
 
-/** Whoever rests is better than nobody; whoever has asked for a pause is left in peace. */
+/** Whoever rests is better than nobody; whoever has asked for a pause, or has no room, is left in peace. */
 function isAvailable(standing: number): boolean {
-  return standing !== WAITING
+  return standing !== WAITING && standing !== FULL
 }
 
 /** Refusals that are about an account: the supplier's next account may fare better. */
 const OF_AN_ACCOUNT = new Set([401, 402, 403, 429])
+/** For want of a token nobody was asked: it is about a sign-in and never about its supplier. */
+const NO_TOKEN = 'native_token_error'
 /** Refusals that are about a model: the same account may fare better with another one. */
 const OF_A_MODEL = new Set([403, 404, 429])
 
@@ -135,7 +137,8 @@ function isSameTrouble({ attempt, failure }: Try, next: Candidate): boolean {
   if (failure === undefined) return true
   if (failure.isUnsayable) return attempt.modelId === next.modelId
   if (isTooLong(failure)) return false
-  const { status } = failure.problem
+  const { status, code } = failure.problem
+  if (code === NO_TOKEN) return isSameAccount(attempt, next)
   if (attempt.modelId !== next.modelId && OF_A_MODEL.has(status)) return false
   return isSameAccount(attempt, next) || !OF_AN_ACCOUNT.has(status)
 }
@@ -151,6 +154,7 @@ function isSameSupplier({ attempt }: Try, next: Candidate): boolean {
 export function isHopeless({ attempt, failure }: Try, next: Candidate): boolean {
   if (attempt.supplier.id !== next.supplier.id) return false
   if (failure?.isUnsayable === true) return attempt.modelId === next.modelId
+  if (failure?.problem.code === NO_TOKEN) return isSameAccount(attempt, next)
   if (failure === undefined || failure.evidence === 'unsent') return true
   const isSame = isSameAccount(attempt, next)
   if (attempt.modelId === next.modelId) return isSame || failure.evidence !== 'refused'

@@ -7,6 +7,7 @@ const SUPPLIERS: readonly Serving[] = [
   { id: 'one', models: new Map(['large-a', 'large-b'].map((id) => [id, {}])) },
   { id: 'two', models: new Map([['small', {}]]) },
   { id: 'rack', models: new Map(), anyModel: [] },
+  { id: 'plans', models: new Map(['agent-a', 'agent-b'].map((id) => [id, {}])), oauth: {} },
 ]
 
 function tell(
@@ -40,6 +41,7 @@ describe('models that stand in', () => {
     [['two/small'], '0 is a model at one supplier, and a model stands in wherever it is served'],
     [['rack/any'], '0 is no model that a supplier of this file lists'],
     [['quick'], '0 is another name for a model: write the id of that model itself'],
+    [['small', 'agent-a'], '1 is served to native agents alone, and large-a to all others: name'],
   ])('are refused: %j', (fallbacks, start) => {
     const told = tell({ 'large-a': fallbacks }, { quick: 'small' })
     expect(told).toHaveLength(1)
@@ -49,6 +51,20 @@ describe('models that stand in', () => {
   it('are refused for a model that nobody serves', () => {
     expect(tell({ 'large-c': ['small'] })).toEqual([
       'models.large-c.fallbacks are for a model that nobody serves (did you mean large-a?): large-c needs a supplier before others can stand in for it',
+    ])
+  })
+})
+
+describe('models of native suppliers', () => {
+  it('stand in for one another, and have names like all', () => {
+    expect(tell({ 'agent-a': ['agent-b'] }, { quick: 'plans/agent-a' })).toEqual([])
+  })
+
+  it('are not left for others, and not chosen', () => {
+    expect(tell({ 'agent-a': ['small'] }, {}, ['small', 'agent-a', 'plans/agent-b'])).toEqual([
+      'models.agent-a.fallbacks.0 is no model of a native supplier, and agent-a is served by these alone: name one of theirs, or remove it',
+      'auto.models.1 is served to native agents alone, and `auto` is not: remove it',
+      'auto.models.2 is served to native agents alone, and `auto` is not: remove it',
     ])
   })
 })

@@ -10,6 +10,8 @@ export interface Serving {
   readonly models: ReadonlyMap<string, unknown>
   /** Set where any name behind its own is a model of it. */
   readonly anyModel?: unknown
+  /** Set where it is called by sign-ins, and by native agents alone. */
+  readonly oauth?: unknown
 }
 
 export function findNameFaults(
@@ -17,16 +19,25 @@ export function findNameFaults(
   suppliers: readonly Serving[],
 ): readonly ConfigFault[] {
   const names = new Names(suppliers, aliases)
+  const native = new Names(suppliers.filter(isNative), {})
+  const plain = new Names(
+    suppliers.filter((supplier) => !isNative(supplier)),
+    {},
+  )
   return [
     ...Object.entries(models).flatMap(([id, { fallbacks = [] }]) =>
-      checkFallbacks(id, fallbacks, names),
+      checkFallbacks(id, fallbacks, { names, sides: [native, plain] }),
     ),
     ...Object.entries(aliases).flatMap(([alias, target]) => {
       const reason = findCollision(alias, names) ?? findMiss(target, names)
       return reason === undefined ? [] : new ConfigFault(['aliases', alias], reason)
     }),
-    ...checkChoice(auto.models ?? [], names),
+    ...checkChoice(auto.models ?? [], names, plain),
   ]
+}
+
+function isNative({ oauth }: Serving): boolean {
+  return oauth !== undefined
 }
 
 class Names {
@@ -75,10 +86,16 @@ class Names {
   }
 }
 
+interface Sides {
+  readonly names: Names
+  /** Those who are called by sign-ins, and all others: no call goes from the one to the other. */
+  readonly sides: readonly Names[]
+}
+
 function checkFallbacks(
   id: string,
   fallbacks: readonly string[],
-  names: Names,
+  { names, sides }: Sides,
 ): readonly ConfigFault[] {
   const path = ['models', id, 'fallbacks']
   if (fallbacks.length > 0 && !names.isModel(id))
@@ -89,15 +106,22 @@ function checkFallbacks(
       ),
     ]
   return fallbacks.flatMap((name, index) => {
-    const reason = findFlaw(name, id, fallbacks.indexOf(name) < index, names)
+    const reason =
+      findFlaw(name, id, fallbacks.indexOf(name) < index, names) ?? findWall(name, id, sides)
     return reason === undefined ? [] : new ConfigFault([...path, index], reason)
   })
 }
 
 /** What `auto` may choose from: models, or models at one supplier. */
-function checkChoice(models: readonly string[], names: Names): readonly ConfigFault[] {
+function checkChoice(
+  models: readonly string[],
+  names: Names,
+  plain: Names,
+): readonly ConfigFault[] {
   return models.flatMap((name, index) => {
-    const reason = findBadChoice(name, models.indexOf(name) < index, names)
+    const reason =
+      findBadChoice(name, models.indexOf(name) < index, names) ??
+      (plain.isServed(name) ? undefined : `${NATIVE_ALONE}, and \`auto\` is not: remove it`)
     return reason === undefined ? [] : new ConfigFault(['auto', 'models', index], reason)
   })
 }
@@ -113,6 +137,17 @@ function findFlaw(name: string, id: string, isAgain: boolean, names: Names): str
     return `is a model at one supplier, and a model stands in wherever it is served: write ${pinned}`
   if (names.isAlias(name)) return 'is another name for a model: write the id of that model itself'
   return `is no model that a supplier of this file lists${names.hint(name)}: write an id that \`gateway models\` shows`
+}
+
+const NATIVE_ALONE = 'is served to native agents alone'
+
+/** A model that could never stand in would be noticed in an outage. */
+function findWall(name: string, id: string, sides: readonly Names[]): string | undefined {
+  if (sides.some((side) => side.isModel(name) && side.isModel(id))) return undefined
+  const [native] = sides
+  return native?.isModel(name) === true
+    ? `${NATIVE_ALONE}, and ${id} to all others: name a model that is not, or remove it`
+    : `is no model of a native supplier, and ${id} is served by these alone: name one of theirs, or remove it`
 }
 
 function findBadChoice(name: string, isAgain: boolean, names: Names): string | undefined {

@@ -7,12 +7,15 @@ import { textBytes } from '../ledger/cost/bound.ts'
 import { estimateUsage, TOKEN_BYTES_MOST } from '../ledger/cost/estimate.ts'
 import { costOf, priceAt } from '../ledger/cost/price.ts'
 import {
+  FULL,
+  KEPT_ELSEWHERE,
   LISTED,
   NO_AUDIO,
   NO_IMAGES,
   NO_TOOLS,
   NOT_ALLOWED,
   OTHER_ENDPOINT,
+  OUT_OF_SCOPE,
   OUTSIDE,
   PROBING,
   RESTING,
@@ -34,6 +37,16 @@ export interface Need {
   readonly allowedModels: readonly string[] | undefined
   readonly load: Load
   readonly usesTools: boolean
+  /** What it is made for; read only where sign-ins are asked. */
+  readonly place?: CallPlace | undefined
+  /** The one lane that has what the call goes on from; undefined where any will do. */
+  readonly keptBy?: string | undefined
+}
+
+/** What a call is made for. */
+export interface CallPlace {
+  readonly projectId: string | undefined
+  readonly organisationId: string | undefined
 }
 
 /** What a call asks for, as far as it matters who can do it. */
@@ -119,9 +132,19 @@ function judgeAll(ask: RouteAsk, { now }: Moment, count: number): void {
 export function findBar(ask: Need, candidate: Candidate): number {
   const { allowedModels, regions } = ask
   if (candidate.rank > 0 && allowedModels?.includes(candidate.modelId) === false) return NOT_ALLOWED
+  if (!isInScope(candidate, ask.place)) return OUT_OF_SCOPE
+  if (ask.keptBy !== undefined && candidate.lane.id !== ask.keptBy) return KEPT_ELSEWHERE
   if (regions !== undefined && !isInside(regions, candidate)) return OUTSIDE
   if (findAttempt(candidate, ask) === undefined) return OTHER_ENDPOINT
   return findLack(ask, candidate)
+}
+
+/** A sign-in is used for what it was given for and nothing else; credentials of the configuration are for all. */
+function isInScope({ supplier: { identity } }: Candidate, place: CallPlace | undefined): boolean {
+  if (identity === undefined) return true
+  const { organisationId, projectIds } = identity
+  if (organisationId !== undefined && organisationId !== place?.organisationId) return false
+  return projectIds === undefined || projectIds.includes(place?.projectId ?? '')
 }
 
 function findLack({ load, usesTools }: Need, candidate: Candidate): number {
@@ -148,7 +171,8 @@ function isTooLong(load: Load, { route }: Candidate): boolean {
  * read it has only asked for a pause.
  */
 function relax({ candidates }: Route, { now }: Moment, count: number): void {
-  if (key.subarray(HEAD, HEAD + count).includes(WAITING)) return
+  const reasons = key.subarray(HEAD, HEAD + count)
+  if (reasons.includes(WAITING) || reasons.includes(FULL)) return
   for (let index = 0; index < count; index++)
     if (key[HEAD + index] === TOO_LONG) key[HEAD + index] = candidates[index]!.lane.standing(now)
 }

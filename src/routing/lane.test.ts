@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test'
 import { GatewayError } from '../core/problem.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
 import { Lanes, type Lane, type Visit } from './lane.ts'
-import { LISTED, PROBING, RESTING, WAITING } from './reason.ts'
+import { FULL, LISTED, PROBING, RESTING, WAITING } from './reason.ts'
 
 const SECOND = 1000
 
@@ -257,6 +257,26 @@ describe('what is known of lanes', () => {
     expect(lanes.of('a', 'rack/one', true)).not.toBe(open)
   })
 
+  it('is not pushed out by sign-ins, however many there are', () => {
+    const lanes = new Lanes()
+    const [lane, signIn] = [lanes.of('a', 'one'), lanes.ofSignIn('nid_1', 'one')]
+    for (let index = 0; index < 10_000; index++) lanes.ofSignIn(`nid_1_${index}`, 'one')
+    expect(lanes.of('a', 'one')).toBe(lane)
+    expect(lanes.ofSignIn('nid_1', 'one')).not.toBe(signIn)
+  })
+
+  it('counts the calls of an account on, whichever of its lanes was forgotten', () => {
+    const lanes = new Lanes()
+    const lane = lanes.ofSignIn('nid_1', 'one')
+    lane.account.parallelMax = 1
+    const visit = lane.enter(0)
+    for (let index = 0; index < 10_000; index++) lanes.ofSignIn(`nid_1_${index}`, 'one')
+    lanes.review(0)
+    expect(lanes.ofSignIn('nid_1', 'one').standing(0)).toBe(FULL)
+    visit.leave()
+    expect(lanes.ofSignIn('nid_1', 'one').standing(0)).toBe(LISTED)
+  })
+
   it('is let go of once time has healed it, also where nobody calls', () => {
     const lanes = new Lanes()
     const lane = lanes.of('a', 'one')
@@ -267,5 +287,9 @@ describe('what is known of lanes', () => {
     succeed(lane, 400 * SECOND)
     lanes.review(430 * SECOND)
     expect(lane.account.circuit.isClear).toBe(true)
+    const signIn = lanes.ofSignIn('nid_1', 'one')
+    fail(signIn, 429, 0, 7 * SECOND)
+    lanes.review(7 * SECOND)
+    expect(signIn.circuit.isClear).toBe(true)
   })
 })

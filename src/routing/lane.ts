@@ -1,13 +1,14 @@
 // One way to a model: a supplier, one of its credentials, the model and the region. What is learned of it
 // outlives the configuration that named it; calls enter and leave it.
 import type { Clock } from '../core/clock.ts'
+import { RateWindow } from '../access/rate.ts'
 import { RateReader } from '../suppliers/rate-headers.ts'
 import type { AttemptFailure } from '../upstream/failure.ts'
 import { Average } from './average.ts'
 import { Circuit, REST_MS, type Blow, type CircuitView, type Pass } from './circuit.ts'
 import { Quota } from './quota.ts'
 import { isRequested, judge, type Judgement } from './judge.ts'
-import { LISTED, PROBING, RESTING, WAITING } from './reason.ts'
+import { FULL, LISTED, PROBING, RESTING, WAITING } from './reason.ts'
 import { NOBODY, Silence } from './silence.ts'
 
 /** What all models share that are called with one credential; not an account of this gateway. */
@@ -17,6 +18,25 @@ export class SupplierAccount {
   readonly rates = new RateReader()
   /** Calls under way. */
   inFlight = 0
+  /** How many there may be. */
+  parallelMax = Number.POSITIVE_INFINITY
+  /** How many may begin in a minute; undefined: any number. */
+  requestsPerMinute: number | undefined
+  readonly #window = new RateWindow()
+
+  get isFull(): boolean {
+    return this.inFlight >= this.parallelMax
+  }
+
+  /** A call begins. The last that may begin in a minute closes the door for the others until there is room again. */
+  begin(now: number): void {
+    this.inFlight += 1
+    const limit = this.requestsPerMinute
+    if (limit === undefined) return
+    this.#window.take(now, limit)
+    const waitMs = this.#window.waitMs(now, limit)
+    if (waitMs > 0) this.circuit.wait(waitMs, 'requests_per_minute', now)
+  }
 }
 
 /** A pause that was asked for is kept whoever else rests; a rest is longer than a probe. */
@@ -45,8 +65,11 @@ export class Lane {
   /** What stands against asking it now: one of the reasons. */
   standing(now: number): number {
     const { circuit, account } = this
-    if (circuit.isClear && account.circuit.isClear) return LISTED
-    return this.#blocker(now)?.standing(now) ?? LISTED
+    const standing =
+      circuit.isClear && account.circuit.isClear
+        ? LISTED
+        : (this.#blocker(now)?.standing(now) ?? LISTED)
+    return account.isFull && standing < FULL ? FULL : standing
   }
 
   /** Milliseconds until what stands against it now is over. */
@@ -121,7 +144,7 @@ export class Visit {
     this.#at = now
     this.#awaited = awaited
     this.#key = key
-    lane.account.inFlight += 1
+    lane.account.begin(now)
     this.#pass = lane.circuit.enter(now)
     this.#accountPass = lane.account.circuit.enter(now)
     this.#number = awaited === 'first' ? lane.silence.begin() : NOBODY
@@ -203,36 +226,57 @@ const LANES_MAX = 10_000
 /** Names of models at an open supplier are the callers' own: they take no room from others. */
 const OPEN_MAX = 1_000
 
+interface LaneName {
+  readonly account: string
+  readonly model: string
+  readonly isOpen: boolean
+}
+
 /** Outlives the routes: a change of the configuration does not change what was learned. */
 export class Lanes {
   /** Whoever was asked for last is last. */
   readonly #lanes = new Map<string, Lane>()
   readonly #open = new Map<string, Lane>()
-  readonly #accounts = new Map<string, SupplierAccount>()
+  readonly #signIns = new Map<string, Lane>()
+  /** As long as anybody has a lane of it: sign-ins come and go. */
+  readonly #accounts = new Map<string, WeakRef<SupplierAccount>>()
 
   /** By texts that say all there is to tell one from another, without secrets. */
   of(account: string, model: string, isOpen = false): Lane {
-    const lanes = isOpen ? this.#open : this.#lanes
+    const lane = { account, model, isOpen }
+    return isOpen
+      ? this.#find(this.#open, OPEN_MAX, lane)
+      : this.#find(this.#lanes, LANES_MAX, lane)
+  }
+
+  /** However many an account signs in, they take no room from the suppliers of the configuration. */
+  ofSignIn(account: string, model: string): Lane {
+    return this.#find(this.#signIns, LANES_MAX, { account, model, isOpen: false })
+  }
+
+  /** Lets go of what time has healed. */
+  review(now: number): void {
+    for (const lanes of [this.#lanes, this.#open, this.#signIns])
+      for (const lane of lanes.values()) lane.review(now)
+    for (const [name, account] of this.#accounts)
+      if (account.deref() === undefined) this.#accounts.delete(name)
+  }
+
+  #find(lanes: Map<string, Lane>, most: number, { account, model, isOpen }: LaneName): Lane {
     const id = `${account} ${model}`
     const lane = lanes.get(id) ?? new Lane(id, this.#account(account), isOpen)
     lanes.delete(id)
     lanes.set(id, lane)
     // What nobody has named for long goes first.
-    if (lanes.size > (isOpen ? OPEN_MAX : LANES_MAX)) lanes.delete(lanes.keys().next().value!)
+    if (lanes.size > most) lanes.delete(lanes.keys().next().value!)
     return lane
   }
 
-  /** Lets go of what time has healed. */
-  review(now: number): void {
-    for (const lane of this.#lanes.values()) lane.review(now)
-    for (const lane of this.#open.values()) lane.review(now)
-  }
-
   #account(name: string): SupplierAccount {
-    const known = this.#accounts.get(name)
+    const known = this.#accounts.get(name)?.deref()
     if (known !== undefined) return known
     const account = new SupplierAccount()
-    this.#accounts.set(name, account)
+    this.#accounts.set(name, new WeakRef(account))
     return account
   }
 }

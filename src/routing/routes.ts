@@ -232,7 +232,7 @@ interface Served {
 }
 
 function createCandidate(served: Served, places: Places, parts: RouteParts): Candidate {
-  const { modelId, supplier, route, isOpen } = served
+  const { modelId, supplier, route } = served
   const { place, list } = places.get(supplier.id)!
   const attempts: Attempt[] = []
   const candidate: Candidate = {
@@ -244,12 +244,23 @@ function createCandidate(served: Served, places: Places, parts: RouteParts): Can
     regions: parts.regions.placesOf(supplier.region),
     weight: route.weight ?? supplier.weight ?? 1,
     route,
-    lane: parts.lanes.of(accountOf(supplier), modelId, isOpen),
+    lane: laneOf(served, parts),
     attempts,
   }
   for (const service of servicesFor(supplier, route))
     attempts.push(createAttempt(candidate, service, parts))
   return candidate
+}
+
+/** What is known of one way, with what a sign-in may be used for now. */
+function laneOf({ modelId, supplier, isOpen }: Served, { lanes }: RouteParts): Lane {
+  const { identity } = supplier
+  const name = accountOf(supplier)
+  if (identity === undefined) return lanes.of(name, modelId, isOpen)
+  const lane = lanes.ofSignIn(name, modelId)
+  lane.account.parallelMax = identity.parallelMax ?? Number.POSITIVE_INFINITY
+  lane.account.requestsPerMinute = identity.requestsPerMinute
+  return lane
 }
 
 /** In the order in which they are preferred. */
@@ -259,7 +270,9 @@ function servicesFor({ services }: Supplier, { dialects }: ModelRoute): readonly
 }
 
 /** What a supplier's account is known by from one configuration to the next; of its secret only a digest. */
-function accountOf({ id, origin, region, credential }: Supplier): string {
+function accountOf({ id, origin, region, credential, identity }: Supplier): string {
+  // Its tokens come and go.
+  if (identity !== undefined) return JSON.stringify([id, origin, region, identity.id])
   const secret = credential === undefined ? '' : hashSecret(credential.reveal())
   return JSON.stringify([id, origin, region, secret])
 }

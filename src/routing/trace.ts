@@ -11,9 +11,13 @@ const TOLD_MAX = 20
 const TEXT_MAX = 3000
 const MODEL_LENGTH_MAX = 80
 
-/** `supplier`, `supplier#2` where it has several credentials, `supplier/model` where that stands in for another. */
+/**
+ * `supplier`, `supplier#2` where it has several credentials, `supplier#nid_…` where it is called by a sign-in,
+ * `supplier/model` where that stands in for another.
+ */
 export function labelOf({ supplier, credential, rank, modelId }: Candidate): string {
-  const which = credential === undefined ? supplier.id : `${supplier.id}#${credential}`
+  const door = supplier.identity?.id ?? credential
+  const which = door === undefined ? supplier.id : `${supplier.id}#${door}`
   return rank === 0 ? which : `${which}/${modelId}`
 }
 

@@ -2,6 +2,7 @@
 // them last. An engine that needs an exception to the contract suite does not meet the contract.
 import type { AuditRow, CallState } from '../core/audit.ts'
 import type { ClaimRecord } from '../core/claim.ts'
+import type { IdentityRecord, SealedTokens } from '../core/identity.ts'
 import type { KeyRecord, KeySettings, PreviousSecret } from '../core/key.ts'
 import type { NanoUsd } from '../core/money.ts'
 import type { LedgerRecord, NoteRecord, OpenOperation, SpentHour } from '../core/record.ts'
@@ -22,6 +23,7 @@ export interface Store {
   readonly keys: KeyRepository
   readonly tenancy: TenancyRepository
   readonly wallets: WalletRepository
+  readonly identities: IdentityRepository
   readonly claims: ClaimRepository
   readonly actions: ActionRepository
   readonly audit: AuditRepository
@@ -38,6 +40,8 @@ export interface StoreState {
   /** Everything of every account, in the order in which it was made. An account always has a wallet. */
   readonly tenancy: readonly TenancyRecord[]
   readonly keys: readonly KeyRecord[]
+  /** Removed ones too, without their tokens. */
+  readonly identities: readonly IdentityRecord[]
   readonly ledger: LedgerState
 }
 
@@ -219,6 +223,26 @@ export interface WalletEntry {
   readonly by: string
   readonly reason: string
   readonly reference: string | undefined
+}
+
+export interface IdentityRepository {
+  insert(record: IdentityRecord, deed: Deed): Promise<void>
+  /** All but its tokens, which a renewal may be changing meanwhile; of one that is ended they are wiped. */
+  update(record: IdentityRecord, deed: Deed): Promise<void>
+  /** Durable when it resolves: tokens are never used before. False where there is no such identity any more. */
+  keepTokens(
+    accountId: string,
+    id: string,
+    tokens: SealedTokens,
+    how?: TokenChange,
+  ): Promise<boolean>
+}
+
+export interface TokenChange {
+  /** Of whoever has signed in; without it it is a renewal, which nobody has asked for. */
+  readonly deed?: Deed | undefined
+  /** What was renewed: where something else is kept by now, somebody has signed in meanwhile, and that stays. */
+  readonly replaces?: Uint8Array | undefined
 }
 
 /** Claims that come with a hold or with a change are written with those. */

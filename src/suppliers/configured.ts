@@ -12,9 +12,10 @@ import type { Secret } from '../core/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { QuirkFault, Quirks } from '../dialects/quirk.ts'
 import { checkOrigin, type Origin } from '../upstream/address.ts'
-import { kindIds, kinds } from './index.ts'
+import { kindIds, kinds, nativeKinds } from './index.ts'
 import { toServices, type Kind, type KindService, type KindVersion } from './kind.ts'
 import { findRoutes, toTimeouts } from './models.ts'
+import { findSignIns } from './native.ts'
 import type { Supplier } from './supplier.ts'
 
 export interface ConfigureParts {
@@ -47,8 +48,7 @@ function configure(
   const address = faults.collect(() => findAddress(kind, entry))
   const region = config.region ?? NO_PLACE
   const allowPrivate = isPrivateAllowed(kind, config)
-  const isOwn = kind.isLocal === true || (kind.isGeneric === true && allowPrivate)
-  const isOpen = isOwn && config.models === undefined
+  const isOpen = isOwn(kind, allowPrivate) && config.models === undefined
   const routes = faults.collect(() => {
     const { services } = version ?? kind
     const source = { id, kind, services, config, path, region, regions, models, catalogue }
@@ -58,7 +58,9 @@ function configure(
   })
   const services = faults.collect(() => mergeServices(version ?? kind, entry, address))
   const credentials = faults.collect(() => findCredentials(kind, entry))
-  if (!version || !address || !routes || !services || !credentials) throw faults.gather()
+  const signIns = faults.collect(() => findSignIns({ kind, config, path, allowPrivate }))
+  if (!version || !address || !routes || !services || !credentials || !signIns)
+    throw faults.gather()
   const supplier = {
     id,
     origin: address.origin,
@@ -69,12 +71,13 @@ function configure(
     anyModel: isOpen ? FREE : undefined,
     allowPrivate,
     ...(config.weight !== undefined && { weight: config.weight }),
+    ...signIns,
   }
   return credentials.map((credential) => ({ ...supplier, credential }))
 }
 
 function findKind({ config, path }: Entry): Kind {
-  const kind = kinds.find(({ id }) => id === config.kind)
+  const kind = [...kinds, ...nativeKinds].find(({ id }) => id === config.kind)
   if (kind !== undefined) return kind
   const closest = findForeignKind(config.kind, kindIds) ?? findClosest(config.kind, kindIds)
   const hint = closest === undefined ? '' : ` (did you mean ${closest}?)`
@@ -93,6 +96,12 @@ function findVersion(kind: Kind, { config, path }: Entry): KindVersion {
   const version = kind.versionOf(config.api_version)
   if ('reason' in version) throw new ConfigFault(place, version.reason)
   return version
+}
+
+/** A server of the operator's, who may ask it for anything and pays nobody. */
+function isOwn({ isLocal, isGeneric, oauth }: Kind, allowPrivate: boolean): boolean {
+  if (oauth !== undefined) return false
+  return isLocal === true || (isGeneric === true && allowPrivate)
 }
 
 function isPrivateAllowed(kind: Kind, config: SupplierConfig): boolean {
@@ -150,6 +159,7 @@ function joinPath(prefix: string, path: string): string {
 }
 
 function findCredentials(kind: Kind, { config, path }: Entry): readonly (Secret | undefined)[] {
+  if (kind.oauth !== undefined) return [undefined]
   const given = config.credentials ?? (config.credential === undefined ? [] : [config.credential])
   if (given.length > 0) return given
   if (kind.isLocal === true || kind.isGeneric === true) return [undefined]
@@ -199,6 +209,7 @@ function readQuirks(given: NonNullable<SupplierConfig['quirks']>): Partial<Quirk
   const {
     usage,
     max_tokens_name: maxTokensName,
+    output_limit: outputLimit,
     normalize,
     drop,
     rename,
@@ -210,6 +221,7 @@ function readQuirks(given: NonNullable<SupplierConfig['quirks']>): Partial<Quirk
   return {
     ...(usage !== undefined && { usage }),
     ...(maxTokensName !== undefined && { maxTokensName }),
+    ...(outputLimit !== undefined && { outputLimit }),
     ...(normalize !== undefined && { normalize }),
     ...(drop !== undefined && { drop }),
     ...(rename !== undefined && { rename }),
@@ -220,15 +232,19 @@ function readQuirks(given: NonNullable<SupplierConfig['quirks']>): Partial<Quirk
   }
 }
 
-function noModels({ id, servesOwn }: Kind, { config, path }: Entry): ConfigFault {
+function noModels(kind: Kind, { config, path }: Entry): ConfigFault {
   if (config.models !== undefined)
     return new ConfigFault([...path, 'models'], 'is empty: name the models that are served there')
-  const why =
-    servesOwn === true
-      ? `what ${id} serves is set up by you`
-      : `the catalogue lists no chat model for ${id}`
+  const why = whyNamed(kind)
   return new ConfigFault(
     [...path, 'models'],
     `is missing: ${why}, so name each model, and its price where the catalogue does not know it`,
   )
+}
+
+function whyNamed({ id, servesOwn, oauth }: Kind): string {
+  if (oauth !== undefined) return `what ${id} serves depends on who signs in`
+  return servesOwn === true
+    ? `what ${id} serves is set up by you`
+    : `the catalogue lists no chat model for ${id}`
 }

@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { catalogue } from '../catalog/index.ts'
 import { checkOrigin } from '../upstream/address.ts'
-import { kindIds, kinds } from './index.ts'
+import { kindIds, kinds as credentialed, nativeKinds } from './index.ts'
+
+const kinds = [...credentialed, ...nativeKinds]
 
 describe('the roster of kinds', () => {
   it('names each kind once', () => {
@@ -14,13 +16,14 @@ describe('the roster of kinds', () => {
   it('gives each kind a variable that no other one reads', () => {
     const names = kinds.flatMap((kind) => kind.environment)
     expect(new Set(names).size).toBe(names.length)
-    for (const kind of kinds) if (kind.isGeneric !== true) expect(kind.environment).not.toBeEmpty()
+    for (const kind of credentialed)
+      if (kind.isGeneric !== true) expect(kind.environment).not.toBeEmpty()
   })
 
   it('holds bare public origins, encrypted unless local, and absolute paths', () => {
     for (const kind of kinds) {
       for (const { path } of kind.services)
-        expect(path, kind.id).toMatch(/^\/[\w/]+\/(?:completions|messages|responses)$/)
+        expect(path, kind.id).toMatch(/^\/[\w/-]+\/(?:completions|messages|responses)$/)
       const origins = [kind.origin, ...Object.values(kind.regions ?? {})]
       for (const origin of origins.filter((each) => each !== undefined)) {
         const checked = checkOrigin(origin, { allowPrivate: kind.isLocal === true })

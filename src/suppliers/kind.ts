@@ -2,7 +2,7 @@
 // supplier is its kind, an account and whatever the operator knows better.
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Quirks } from '../dialects/quirk.ts'
-import type { Signature, Supplier } from './supplier.ts'
+import type { OAuth, Signature, Supplier } from './supplier.ts'
 
 export interface Kind {
   readonly id: string
@@ -20,6 +20,10 @@ export interface Kind {
   readonly isGeneric?: true
   /** Which models it serves is set up by the operator there, so none is taken for granted. */
   readonly servesOwn?: true
+  /** It is called by sign-ins alone, never by a credential: what is known of these, before the file has its say. */
+  readonly oauth?: Partial<OAuth>
+  /** The kind by whose lines of the catalogue its models are known; absent: its own. */
+  readonly listedAs?: string
   /** Its interface has versions, and the operator chooses one: what that changes, or why it cannot be. */
   readonly versionOf?: (version: string | undefined) => KindVersion | VersionFault
 }

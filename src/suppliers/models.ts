@@ -2,6 +2,7 @@
 // how long they may take. A model without a price is not served: what nobody has priced would be given away.
 import type { BesideTools, CatalogueModel, CatalogueRoute } from '../catalog/model.ts'
 import { readPrice } from '../catalog/merge.ts'
+import { FREE } from '../catalog/price.ts'
 import type { RegionTree } from '../catalog/regions.ts'
 import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
 import { findClosest } from '../config/names.ts'
@@ -44,11 +45,16 @@ export function findRoutes(source: RouteSource): ReadonlyMap<string, ModelRoute>
   }
   if (kind.servesOwn === true) return routes
   for (const model of catalogue) {
-    const route = model.suppliers.get(kind.id)
+    const route = routeOf(model, kind)
     if (route !== undefined && isServed(model))
       routes.set(model.id, listedRoute(source, model, route))
   }
   return routes
+}
+
+/** What the catalogue knows of the model at suppliers of the kind. */
+function routeOf(model: CatalogueModel, { id, listedAs = id }: Kind): CatalogueRoute | undefined {
+  return model.suppliers.get(listedAs)
 }
 
 /** Chat is what the one service of every kind can do. */
@@ -82,7 +88,7 @@ function namedRoute(
       [...source.path, 'models', id],
       `is a model for ${model.kind}, which no service of this supplier offers yet: remove it`,
     )
-  const route = model?.suppliers.get(source.kind.id)
+  const route = model && routeOf(model, source.kind)
   return {
     as: entry.as ?? route?.as ?? id,
     prices: pricesOf(source, id, entry, model),
@@ -114,7 +120,7 @@ export function abilitiesOf(
   services: Kind['services'],
 ): Abilities {
   const { capabilities, thinking, sampling, leastThinking, refusedEfforts } = model
-  const { besideTools } = route ?? {}
+  const besideTools = besideToolsIn(services, route)
   const dialects = besideTools && dialectsFor(besideTools, services)
   const isRefused = besideTools === 'refused'
   const takesTools = !isRefused || dialects !== undefined
@@ -127,6 +133,15 @@ export function abilitiesOf(
     ...(!isRefused && besideTools !== undefined && { besideTools }),
     ...(dialects !== undefined && { dialects }),
   }
+}
+
+/** It is a matter of chats, and nothing to whoever speaks none. */
+function besideToolsIn(
+  services: Kind['services'],
+  route: CatalogueRoute | undefined,
+): BesideTools | undefined {
+  const hasChats = services.some(({ dialect }) => dialect.id === openaiChat.id)
+  return hasChats ? route?.besideTools : undefined
 }
 
 /**
@@ -178,6 +193,7 @@ function pricesOf(
   model: CatalogueModel | undefined,
 ): PriceList {
   const place = [...source.path, 'models', id, 'price']
+  if (source.config.billing === 'subscription') return subscribed(entry, place)
   if (entry.price !== undefined) return readPrice(entry.price, model?.kind ?? 'chat', place)
   const known = model === undefined ? undefined : knownPrices(source, model)
   if (known !== undefined) return known
@@ -187,10 +203,20 @@ function pricesOf(
   )
 }
 
+/** Whoever signs in has paid already, and a call costs nothing beside that. */
+function subscribed({ price }: Entry, place: ConfigPath): PriceList {
+  if (price === undefined || price === 'free') return FREE
+  throw new ConfigFault(
+    place,
+    'stands below billing: subscription, by which calls cost nothing: remove one of the two',
+  )
+}
+
 /** A model that its kind is known to serve, where the name looks like a slip. */
 function meantBy(id: string, { kind, catalogue }: RouteSource): string {
-  if (kind.servesOwn === true || catalogue.some((model) => model.id === id)) return ''
-  const served = catalogue.filter((model) => isServed(model) && model.suppliers.has(kind.id))
+  const isUnlisted = kind.servesOwn === true && kind.listedAs === undefined
+  if (isUnlisted || catalogue.some((model) => model.id === id)) return ''
+  const served = catalogue.filter((model) => isServed(model) && routeOf(model, kind) !== undefined)
   const ids = served.map((model) => model.id)
   const closest = findClosest(id, ids)
   return closest === undefined ? '' : `did you mean ${closest}? If not, `
@@ -198,7 +224,7 @@ function meantBy(id: string, { kind, catalogue }: RouteSource): string {
 
 /** What the catalogue knows of this kind, or what the file says of the model wherever it is served. */
 function knownPrices(source: RouteSource, model: CatalogueModel): PriceList | undefined {
-  const route = model.suppliers.get(source.kind.id)
+  const route = routeOf(model, source.kind)
   if (route !== undefined) return cataloguePrices(source, route)
   // The maker's price is no other supplier's; only the operator may say that it holds everywhere.
   return source.models[model.id]?.price === undefined ? undefined : model.prices

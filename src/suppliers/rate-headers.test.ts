@@ -24,6 +24,14 @@ function of(
   }
 }
 
+function plan(window: string, used: string, reset: string): Readonly<Record<string, string>> {
+  return {
+    [`x-codex-${window}-used-percent`]: used,
+    [`x-codex-${window}-window-minutes`]: '300',
+    [`x-codex-${window}-reset-after-seconds`]: reset,
+  }
+}
+
 describe('what is left of a supplier limit', () => {
   it('is read from each family of headers', () => {
     const rows: readonly [Readonly<Record<string, string>>, readonly unknown[]][] = [
@@ -100,6 +108,21 @@ describe('what is left of a supplier limit', () => {
         ],
       ],
       [{ ratelimit: 'limit=100, remaining=40, reset=7' }, [{ share: 0.4, resetMs: 7000 }]],
+      [
+        { ...plan('primary', '75', '90'), ...plan('secondary', '100.0', '600000') },
+        [
+          { share: 0.25, resetMs: 90_000 },
+          { share: 0, resetMs: 300_000 },
+        ],
+      ],
+      [
+        {
+          'x-codex-primary-used-percent': '50',
+          'x-codex-primary-reset-at': String(NOW / 1000 + 9),
+        },
+        [{ share: 0.5, resetMs: 9000 }],
+      ],
+      [{ 'x-codex-secondary-used-percent': '250' }, [{ share: 0, resetMs: undefined }]],
     ]
     for (const [headers, limits] of rows)
       expect([headers, read(headers)]).toEqual([headers, limits])
@@ -122,6 +145,7 @@ describe('what is left of a supplier limit', () => {
       expect([value, read(of('requests', [value, value, value]))]).toEqual([value, [unknown]])
       const ietf = { ratelimit: `"a";r=${value};t=${value}`, 'ratelimit-policy': `"a";q=${value}` }
       expect([value, read(ietf)]).toEqual([value, [unknown]])
+      expect([value, read(plan('primary', value, value))]).toEqual([value, [unknown]])
     }
     // So one of them answers where no limit is known.
     expect(read(of('tokens', ['-1', '-1', '0']))).toEqual([{ share: undefined, resetMs: 0 }])
@@ -217,6 +241,9 @@ describe('the pause that a refusal asks for', () => {
     )
     expect(wait({ 'x-ratelimit-reset': '6' })).toBe(6000)
     expect(wait({ ...of('tokens', ['9', '0', '2s']), 'retry-after': '1' })).toBe(1000)
+    expect(wait({ ...plan('primary', '100', '40'), ...plan('secondary', '60', '250') })).toBe(
+      40_000,
+    )
   })
 
   it('is unsaid where no limit is spent: one large request must not close the way for all', () => {

@@ -37,6 +37,7 @@ const NONE: readonly RateLimit[] = []
 
 /** As seen in the suppliers' documentation and in answers of theirs up to 2026-11. */
 const FAMILIES: readonly Family[] = [
+  readPlan,
   family(['requests', 'tokens'], suffixed),
   // Windows in the name, often without a reset (mistral client-ts #169; inference-docs.cerebras.ai, rate limits).
   family(['requests-day', 'req-minute', 'tokens-minute'], suffixed),
@@ -79,6 +80,28 @@ function family(of: readonly string[], nameOf: (of: string) => Names): Family {
     }
     return limits
   }
+}
+
+/** A plan has two windows, of hours and of a week. They tell what is used, in percent (openai/codex, rate_limits.rs). */
+const WINDOWS = ['primary', 'secondary'].map((of) => ({
+  used: `x-codex-${of}-used-percent`,
+  reset: `x-codex-${of}-reset-after-seconds`,
+  resetAt: `x-codex-${of}-reset-at`,
+}))
+
+function readPlan(headers: Headers, now: number): readonly RateLimit[] {
+  const limits: RateLimit[] = []
+  for (const names of WINDOWS) {
+    const used = headers.get(names.used)
+    const reset = headers.get(names.reset) ?? headers.get(names.resetAt)
+    if (used === null && reset === null) continue
+    const percent = readNumber(used)
+    limits.push({
+      share: percent === undefined ? undefined : Math.max(0, 1 - percent / 100),
+      resetMs: readReset(reset, now),
+    })
+  }
+  return limits
 }
 
 const REMAINING = /(?:^|[;,\s])(?:r|remaining)=(\d{1,15})(?=\s*(?:[;,]|$))/

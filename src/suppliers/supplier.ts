@@ -3,6 +3,7 @@
 // listed once for each; which of them a call goes to is decided for every call.
 import type { Capability, LeastThinking } from '../catalog/model.ts'
 import type { Effort } from '../core/chat.ts'
+import type { IdentityScope } from '../core/identity.ts'
 import type { ModelLimits } from '../core/load.ts'
 import type { Secret } from '../core/secret.ts'
 import type { PriceList } from '../core/usage.ts'
@@ -63,6 +64,41 @@ export interface ModelRoute {
   readonly dialects?: readonly string[]
 }
 
+/** How the sign-ins of a native supplier are renewed, and how somebody signs in there. */
+export interface OAuth {
+  /** By a token that came with the last one, or by what a program signs itself in with. */
+  readonly grant: 'refresh_token' | 'client_credentials'
+  readonly tokenUrl: string
+  /** Of the program that people sign in with; undefined where each identity has its own. */
+  readonly clientId: string | undefined
+  readonly clientSecret: Secret | undefined
+  /** Where the client says who it is. */
+  readonly clientAuth: 'body' | 'basic'
+  /** How the request is written. */
+  readonly format: 'form' | 'json'
+  readonly scope: string | undefined
+  readonly audience: string | undefined
+  /** Where a browser is sent to sign in; undefined where nobody can. */
+  readonly authorizeUrl: string | undefined
+  /** What is added to that address. */
+  readonly authorizeParameters: Readonly<Record<string, string>>
+  /** Where the browser comes back to: a port of the machine that signs in; undefined: any free one. */
+  readonly redirectUrl: string | undefined
+  /** Where a code is got that is entered elsewhere; undefined where that is not to be had. */
+  readonly deviceUrl: string | undefined
+  /** The header that names the account behind an identity; undefined where none is wanted. */
+  readonly subjectHeader: string | undefined
+}
+
+/** The sign-in that a supplier is called with, as far as a route must know it. */
+export interface SupplierIdentity extends IdentityScope {
+  readonly id: string
+  readonly parallelMax: number | undefined
+  readonly requestsPerMinute: number | undefined
+  /** Whatever must not be seen in what a supplier says. */
+  secrets(): readonly string[]
+}
+
 /** The header that tells a supplier who we are. */
 export type Signature = 'bearer' | 'api-key' | 'x-api-key'
 
@@ -85,4 +121,10 @@ export interface Supplier {
   readonly allowPrivate: boolean
   /** Its share of the calls where they are shared out by weight; absent: 1. */
   readonly weight?: number
+  /** It is called by sign-ins alone, on its own endpoint; `credential` is undefined. */
+  readonly oauth?: OAuth
+  /** Whether its calls cost what their tokens cost, or whoever signs in has paid already; only where there is `oauth`. */
+  readonly billing?: 'metered' | 'subscription'
+  /** The sign-in of one account that it is called with; only where there is `oauth`. */
+  readonly identity?: SupplierIdentity
 }

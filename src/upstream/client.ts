@@ -155,6 +155,7 @@ export function asFailure(
   signal: AbortSignal,
   hasBegun = false,
 ): AttemptFailure | CallerGone {
+  if (thrown instanceof CallerGone) return thrown
   const reason: unknown = signal.aborted ? signal.reason : undefined
   if (reason instanceof CallerGone) return reason
   if (thrown instanceof AttemptFailure) return thrown

@@ -8,9 +8,12 @@ import type { Lookout, Reach } from './reach.ts'
 /** The reason of an abort that the caller caused. */
 export class CallerGone extends Error {
   override readonly name = 'CallerGone'
+  /** What is known of a supplier that is not at work for it; undefined: it may be. */
+  readonly evidence: 'unsent' | 'refused' | undefined
 
-  constructor() {
+  constructor(evidence?: 'unsent' | 'refused') {
     super('the caller has gone')
+    this.evidence = evidence
   }
 }
 
@@ -96,6 +99,11 @@ export class Lifeline implements Ticker {
 
   get signal(): AbortSignal {
     return this.#controller.signal
+  }
+
+  /** The caller has gone, and the attempt goes on for what there is left to hear. */
+  get isLingering(): boolean {
+    return this.#isLingering
   }
 
   /** From now on, what is waited for must come within `limitMs`. Who lingers gets no more time than it has. */

@@ -18,6 +18,7 @@ import {
   sampleRow,
 } from './samples.ts'
 import { describeClaims } from './claims.ts'
+import { describeIdentities } from './identities.ts'
 import { describeTenancy } from './tenancy.ts'
 import { describeWallets } from './wallets.ts'
 
@@ -69,7 +70,8 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
       expect((await store.load()).keys).toEqual([])
       const { tenancy } = await store.load()
       const ledger = { at: 0, spent: [], balances: [], open: [] }
-      expect(await (await opened.reopen()).load()).toEqual({ accountId, tenancy, keys: [], ledger })
+      const none = { keys: [], identities: [] }
+      expect(await (await opened.reopen()).load()).toEqual({ accountId, tenancy, ...none, ledger })
     })
 
     it('answers any number of pings, and whoever reads beside them', async () => {
@@ -334,6 +336,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeKeys(living)
     describeTenancy(living)
     describeWallets(living)
+    describeIdentities(living)
     describeClaims(living)
 
     it('closes twice and refuses reads afterwards', async () => {

@@ -35,8 +35,8 @@ export function sampleWallet(change: Partial<WalletRecord> = {}): WalletRecord {
   return { ...OWNED, id: 'wal_a', owner: 'account', ownerId: 'acc_a', ...open, ...change }
 }
 
-function sampleOrganisation(change: Partial<OrganisationRecord> = {}): OrganisationRecord {
-  return { ...OWNED, id: 'org_a', billingUserId: undefined, ...change }
+export function sampleOrganisation(change: Partial<OrganisationRecord> = {}): OrganisationRecord {
+  return { ...OWNED, id: 'org_a', billingUserId: undefined, usesNative: true, ...change }
 }
 
 const ACCOUNT: AccountRecord = { id: 'acc_a', name: 'Zoë', createdAt: NOW, endedAt: undefined }
@@ -66,7 +66,10 @@ const FULL: readonly TenancyRecord[] = [
     }),
   },
   { type: 'project', record: sampleProject({ id: 'prj_b' }) },
-  { type: 'organisation', record: sampleOrganisation({ billingUserId: 'usr_a' }) },
+  {
+    type: 'organisation',
+    record: sampleOrganisation({ billingUserId: 'usr_a', usesNative: false }),
+  },
   { type: 'user', record: sampleUser({ email: 'a@b.example' }) },
   { type: 'account', record: ACCOUNT },
 ]

@@ -115,7 +115,8 @@ export function credentialsOf(stage: Stage, world: World): readonly Credential[]
   const others = worldsOf(stage).filter((other) => other !== world)
   const foreign = others.flatMap(tracesOf)
   const rank = world === stage.operator ? 'operator' : 'root'
-  const beyond = [...foreign, ...two.traces]
+  const sealed = [one, two].map(({ signInToken }) => signInToken)
+  const beyond = [...foreign, ...two.traces, ...sealed]
   return [
     { title: 'the key', rank: 'caller', secret: one.key, hidden: beyond },
     { title: 'the token', rank: 'caller', secret: one.token, hidden: beyond },
@@ -127,7 +128,7 @@ export function credentialsOf(stage: Stage, world: World): readonly Credential[]
       secret: one.teamManager,
       hidden: beyond,
     },
-    { title: 'the root key', rank, secret: root, hidden: foreign },
+    { title: 'the root key', rank, secret: root, hidden: [...foreign, ...sealed] },
   ]
 }
 

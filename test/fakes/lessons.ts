@@ -2,7 +2,8 @@
 // which of that names a record. A route that is not here is not tested, and the tests say so.
 import type { Endpoint } from '../../src/endpoints/endpoint.ts'
 import type { Json } from './tenants.ts'
-import { CALL, type Place, type Subject, type World } from './worlds.ts'
+import { HELLO_NATIVE } from './agency.ts'
+import { CALL, pathOf, signIn, type Place, type Subject, type World } from './worlds.ts'
 
 export interface Lesson {
   /** What its parameter names. */
@@ -40,6 +41,21 @@ const LIMITS = [
 ]
 const WALLET = ['name', 'credit_line', 'spending_limit', 'spending_period']
 
+const SIGN_IN = [
+  'name',
+  'account_id',
+  'organisation_id',
+  'project_ids',
+  'parallel_max',
+  'requests_per_minute',
+  'access_token',
+  'refresh_token',
+  'client_id',
+  'client_secret',
+  'expires_at',
+  'expires_in',
+]
+
 const named = ({ mark }: Place): Json => ({ name: `${mark} named` })
 const ofProject = ({ mark, ids }: Place): Json => ({
   name: `${mark} made`,
@@ -67,6 +83,29 @@ function kept(
     [`GET ${path}`]: { references: filters, queries: ['?limit=100', '?limit=1', '?status=ended'] },
     [`GET ${path}/{id}`]: { subject },
     [`PATCH ${path}/{id}`]: { subject, writes, references, body: named },
+    [`DELETE ${path}/{id}`]: { subject },
+  }
+}
+
+/** Sign-ins at native suppliers, where an account has another meaning. */
+function signIns(): Readonly<Record<string, Lesson>> {
+  const subject = 'identity'
+  const path = `/v1/manage${pathOf(subject)}`
+  const references = { organisation_id: 'organisation', project_ids: 'project' } as const
+  const free = ['account_id', 'client_id']
+  const common = { references, free }
+  return {
+    [`POST ${path}`]: {
+      ...common,
+      writes: [...SIGN_IN, 'supplier'],
+      body: ({ mark }) => signIn(`${mark} made`),
+    },
+    [`GET ${path}`]: {
+      references: { organisation_id: 'organisation' },
+      queries: ['?limit=100', '?limit=1', '?status=removed', '?supplier=native'],
+    },
+    [`GET ${path}/{id}`]: { subject },
+    [`PATCH ${path}/{id}`]: { ...common, subject, writes: [...SIGN_IN, 'disabled'], body: named },
     [`DELETE ${path}/{id}`]: { subject },
   }
 }
@@ -111,6 +150,9 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
   'POST /v1/messages': { body: () => CALL },
   'POST /v1/messages/count_tokens': { body: () => CALL },
   'POST /v1/responses': { body: () => ({ model: CALL.model, input: 'Hello' }) },
+  'POST /v1/native/responses': {
+    body: () => ({ ...HELLO_NATIVE, model: 'native-model', max_output_tokens: 8 }),
+  },
 
   'POST /v1/manage/accounts': { writes: ['name'], body: named },
   'GET /v1/manage/accounts': {},
@@ -125,7 +167,7 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
   'GET /v1/manage/account': {},
 
   ...kept('organisation', {
-    writes: ['name', 'billing_user_id'],
+    writes: ['name', 'billing_user_id', 'native'],
     references: { billing_user_id: 'user' },
     filters: {},
   }),
@@ -198,6 +240,8 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
     writes: ['action', 'cost_usd', 'reason'],
     body: ({ mark }) => ({ action: 'settle', reason: mark }),
   },
+  ...signIns(),
+  'GET /v1/manage/native/suppliers': { queries: ['?model=native-model', '?supplier=native'] },
   'GET /v1/manage/suppliers': { queries: ['?model=test-model', '?supplier=fake'] },
   'GET /v1/manage/ledger': {},
   'POST /v1/manage/ledger/archive': {

@@ -8,11 +8,13 @@ import { createId, createRequestId } from '../../src/core/ids.ts'
 import { toNanoUsd } from '../../src/core/money.ts'
 import { openSqliteStore } from '../../src/store/sqlite/open.ts'
 import { asHold, NOW, sampleHold } from '../contracts/samples.ts'
+import { sayHello } from './agency.ts'
 import { findSecrets } from './canary.ts'
 import { createFakeClock, type FakeClock } from './clock.ts'
 import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './gateway.ts'
 import { good } from './street.ts'
 import { BOTH_SERVICES, goodMessages, isMessages } from './messages.ts'
+import { createToken, isNative, nativeSupplierAt } from './native-supplier.ts'
 import { startFakeSupplier } from './supplier.ts'
 import { tenantAt, type Json, type Tenant } from './tenants.ts'
 
@@ -26,6 +28,7 @@ export type Subject =
   | 'wallet'
   | 'key'
   | 'token'
+  | 'identity'
   | 'call'
   | 'review'
 
@@ -39,6 +42,8 @@ export interface Place {
   readonly teamToken: string
   readonly manager: string
   readonly teamManager: string
+  /** Of its sign-in at the native supplier: shown to nobody, whoever owns it. */
+  readonly signInToken: string
   /** Whatever stands for it: nobody out of its reach may see any of it. */
   readonly traces: string[]
 }
@@ -77,7 +82,13 @@ const PREFIXES = {
   wallet: 'wal',
   key: 'key',
   token: 'tok',
+  identity: 'nid',
 } as const
+
+/** Where management has them. */
+export function pathOf(subject: Subject): string {
+  return subject === 'identity' ? '/native/identities' : `/${subject}s`
+}
 
 /** An id of the right shape that nobody has. */
 export function unknownId(subject: Subject): string {
@@ -142,13 +153,17 @@ export function countTokens(folder: string, accountId: string, projectId?: strin
 /** Builds three accounts, has the process die with calls under way, and starts it again. */
 export async function setStage(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'worlds-'))
-  const supplier = await startFakeSupplier((request, reply, index) =>
-    (isMessages(request) ? goodMessages : good)(request, reply, index),
-  )
+  const supplier = await startFakeSupplier((request, reply, index) => {
+    const script = isNative(request) ? sayHello : isMessages(request) ? goodMessages : good
+    return script(request, reply, index)
+  })
   const start = (clock: FakeClock): Promise<Gateway> =>
     startGateway({
       clock,
-      suppliers: [supplierAt(supplier.origin, { services: BOTH_SERVICES })],
+      suppliers: [
+        supplierAt(supplier.origin, { services: BOTH_SERVICES }),
+        nativeSupplierAt(supplier.origin),
+      ],
       environment: { GATEWAY_DATA: folder },
     })
   const first = await start(createFakeClock(NOW))
@@ -193,7 +208,7 @@ export async function makeFresh(stage: Stage, world: World, place: Place, subjec
   if (subject === 'wallet')
     return make('/wallets', { name, user_id: await make('/users', { name }) })
   if (subject === 'call' || subject === 'review') return place.ids[subject]
-  return make(`/${subject}s`, { name })
+  return make(pathOf(subject), subject === 'identity' ? signIn(name) : { name })
 }
 
 async function buildOperator(gateway: Gateway): Promise<World> {
@@ -228,6 +243,9 @@ async function buildWorld(
   const loose = await root.make('/keys', { name: `${two.mark} loose` })
   const secret = String(loose['key'])
   two.traces.push(loose.id, secret, await callOnce(gateway, secret, CALL))
+  // For calls of no project.
+  const common = await root.make(pathOf('identity'), signIn(`${two.mark} common`))
+  two.traces.push(common.id)
   // The id of the operator's root key stands in the history of every account that it has opened.
   const traces = [mark, accountId, String(account['wallet_id']), root.secret]
   return { mark, accountId, root: root.secret, one, two, traces }
@@ -270,6 +288,13 @@ async function buildPlace(
   const teamToken = await make('/tokens', { team_id: team })
   const manager = await make('/tokens', { ...own, manage: true })
   const teamManager = await make('/tokens', { team_id: team, manage: true })
+  const signInToken = createToken(mark)
+  const { id: identity } = await make(pathOf('identity'), {
+    ...signIn(`${mark} sign-in`, signInToken),
+    account_id: `${mark}-subject`,
+    organisation_id: organisation,
+    project_ids: [project],
+  })
   const secret = String(key['key'])
   const call = await callOnce(gateway, secret, CALL)
   await callOnce(gateway, String(teamToken['key']), { ...CALL, model: `${mark}-model` })
@@ -286,6 +311,7 @@ async function buildPlace(
       wallet,
       key: key.id,
       token: token.id,
+      identity,
       call,
       review,
     },
@@ -294,8 +320,14 @@ async function buildPlace(
     teamToken: String(teamToken['key']),
     manager: String(manager['key']),
     teamManager: String(teamManager['key']),
+    signInToken,
     traces,
   }
+}
+
+/** What somebody sends who has signed in; each time as somebody else. */
+export function signIn(name: string, access_token = createToken()): Json {
+  return { name, supplier: 'native', access_token }
 }
 
 /** Under the key that everybody uses; returns its request id. */
@@ -334,7 +366,8 @@ async function leaveCalls(folder: string, worlds: readonly World[]): Promise<voi
 }
 
 function secretsOf({ root, one, two }: World): readonly string[] {
-  const places = [one, two].flatMap(({ key, token, teamToken, manager, teamManager }) => [
+  const places = [one, two].flatMap(({ key, token, teamToken, manager, teamManager, ...place }) => [
+    place.signInToken,
     key,
     token,
     teamToken,

@@ -88,7 +88,7 @@ export const ACCESS = {
     status: 403,
     group: 'D',
     blame: 'caller',
-    raised: false,
+    raised: true,
     explanation: 'Native passthrough needs to know the organisation, and this key belongs to none.',
     action: 'Use a key that is issued inside an organisation.',
   },

@@ -90,7 +90,7 @@ export const ROUTING = {
     group: 'own',
     blame: 'gateway',
     retryable: true,
-    raised: false,
+    raised: true,
     explanation: 'The identity chosen to run the call has no free slot.',
     action: 'Wait as told; change the identity only where the error says that this is permitted.',
   },

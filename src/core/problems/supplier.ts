@@ -139,7 +139,7 @@ export const SUPPLIER = {
     status: 502,
     group: 'A',
     blame: 'supplier',
-    raised: false,
+    raised: true,
     explanation: 'The native supplier failed inside its own service.',
     action: "See whether the agent's work took effect before running it again.",
   },

@@ -147,12 +147,13 @@ function readRole(draft: Draft, field: string): number {
 function readContent(draft: Draft, item: Item, field: string): void {
   const { cursor } = draft
   const from = cursor.at
-  item.hasContent = true
+  // Only of a message is it known what else it cannot be.
+  item.hasContent = cursor.isArray() || cursor.isString()
   item.isEmpty = cursor.isBlank()
   if (cursor.isArray()) return readParts(draft, field)
-  if (!cursor.isString()) return refuse(draft, field, 'must be a string or an array of parts')
+  const isText = cursor.isString()
   cursor.skip()
-  noteOpening(draft, from)
+  if (isText) noteOpening(draft, from)
 }
 
 /** What a tool has found: a text, parts, or a single one. */

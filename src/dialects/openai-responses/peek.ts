@@ -80,7 +80,12 @@ function isKept(field: RequestField): field is KeptField {
 }
 
 export function peek(body: Uint8Array): Facts {
-  return readRequest(body, REQUEST_KEYS, (draft, key) => READERS_BY_KEY[key]!(draft), PROMPT)
+  return readRequest(body, REQUEST_KEYS, readField, PROMPT)
+}
+
+/** Reads the value of the field whose place in the list this is. */
+export function readField(draft: Draft, key: number): void {
+  READERS_BY_KEY[key]!(draft)
 }
 
 function readInstructions(draft: Draft): void {

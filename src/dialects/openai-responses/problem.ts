@@ -32,6 +32,8 @@ const STATUSES: Readonly<Record<string, number>> = {
   image_file_not_found: 400,
   rate_limit_exceeded: 429,
   insufficient_quota: 429,
+  usage_limit_reached: 429,
+  usage_not_included: 429,
   server_error: 500,
   server_is_overloaded: 503,
   slow_down: 503,

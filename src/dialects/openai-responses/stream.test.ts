@@ -192,6 +192,12 @@ describe('a stream', () => {
     expect(watcher.place()).toEqual({ id: 'resp_1', sequence: 1 })
   })
 
+  it('is never before what came, whatever number an error has', () => {
+    const watcher = watched({ ...created, sequence_number: 6 })
+    expect(() => see(watcher, { type: 'error', sequence_number: 0, message: 'no' })).toThrow('no')
+    expect(watcher.place()).toEqual({ id: 'resp_1', sequence: 7 })
+  })
+
   it('counts its events by itself where they have no number', () => {
     const unnumbered = { type: 'response.output_text.delta', output_index: 0, delta: 'Hi' }
     const watcher = watched(created, unnumbered, unnumbered, unnumbered)

@@ -103,7 +103,8 @@ export class ResponsesWatcher implements StreamWatcher {
 
   #judge(event: Fields, data: Uint8Array): FrameKind {
     const { type, sequence_number: number } = event
-    if (typeof number === 'number') this.#sequence = number
+    // Some do not count on where they fail, and no number may come twice.
+    if (typeof number === 'number') this.#sequence = Math.max(this.#sequence, number)
     // It is passed to nobody: what stands for it has its number.
     if (type === 'response.failed' || type === 'error') return this.#fail(event)
     this.#sequence++

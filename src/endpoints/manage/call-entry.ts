@@ -96,6 +96,7 @@ function describeTry(tried: TryDetails): object {
   const { supplier, region, evidence, suspense } = tried
   return {
     supplier,
+    identity: tried.identity ?? null,
     credential: tried.credential ?? null,
     model: tried.model ?? null,
     region,

@@ -11,6 +11,7 @@ import { connectRaw, formatRequest, LAST_CHUNK, type RawRequest } from '../../..
 import { createGate, until } from '../../../test/fakes/street.ts'
 import { Directory } from '../../access/directory.ts'
 import { Guesses } from '../../access/guesses.ts'
+import type { Identities } from '../../access/identities.ts'
 import { Keyring } from '../../access/keyring.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import { createSystemClock } from '../../core/clock.ts'
@@ -53,6 +54,8 @@ function openDesk(list: List): Desk {
     plant,
     keyring: new Keyring([root], clock, directory),
     directory,
+    identities: {} as unknown as Identities,
+    nativeSuppliers: () => [],
     guesses: new Guesses(),
     state: { phase: 'ready' },
     archive: {} as unknown as Archive,

@@ -119,6 +119,7 @@ function describeCandidate({ candidate, reason, place }: Placed, told: Explanati
   return {
     candidate: labelOf(candidate),
     supplier: supplier.id,
+    identity: supplier.identity?.id ?? null,
     credential: credential ?? null,
     model: modelId,
     region: supplier.region,

@@ -13,6 +13,7 @@ import { explain, type Supposed } from '../../pipeline/explain.ts'
 import { chatCompletions } from '../chat-completions.ts'
 import type { House, InferenceEndpoint, KeyedEndpoint } from '../endpoint.ts'
 import { messages } from '../messages.ts'
+import { nativeResponsesEndpoint } from '../native-responses.ts'
 import { responses } from '../responses.ts'
 import { splitDocument } from './body.ts'
 import { describeExplanation } from './explain-entry.ts'
@@ -76,7 +77,12 @@ async function readSupposed(
 }
 
 /** Where models are called; the first is meant where nothing is said. */
-const PLACES: readonly InferenceEndpoint[] = [chatCompletions, messages, responses]
+const PLACES: readonly InferenceEndpoint[] = [
+  chatCompletions,
+  messages,
+  responses,
+  nativeResponsesEndpoint,
+]
 
 function endpointOf(value: unknown): InferenceEndpoint {
   const found = PLACES.find(({ path }) => path === (value ?? PLACES[0]?.path))

@@ -472,6 +472,20 @@ describe('what a budget pays', () => {
     ).toBe(82_500)
   })
 
+  it('is all of it or nothing where somebody cannot be told to put out less, and that one is told nothing', () => {
+    const [deaf] = terms({ outputCeiling: 10_000 })
+    const both = [{ ...deaf!, refusesLimit: true }, ...terms({ outputCeiling: 500 })]
+    for (const all of [both, both.toReversed()]) {
+      const calls = new Bound({ ...NO_LOAD, bytes: 100, maxTokens: 20_000 }, all)
+      expect(calls.fit(10_099, true, true)).toBeUndefined()
+      const fit = calls.fit(10_100, true, true)!
+      expect(fit.amount).toBe(10_100 as never)
+      expect(all.map((_, index) => calls.maxTokensAt(index, fit))).toEqual(
+        all.map(({ refusesLimit }) => (refusesLimit === true ? undefined : 500)),
+      )
+    }
+  })
+
   it('is not what is foretold', () => {
     const fit = bound({ bytes: 100, predictedBytes: 500 }).fit(10_100, false, true)
     expect(fit).toEqual({ amount: 2600 as never, maxTokens: 2000, outputTokens: 2500 })

@@ -8,6 +8,8 @@ import type { Price, Rates } from '../../core/usage.ts'
 export interface BoundTerms {
   readonly price: Price
   readonly limits: ModelLimits | undefined
+  /** It cannot be told to put out less. */
+  readonly refusesLimit?: boolean
 }
 
 /** What is set aside for a call, and what has to be sent so that it stays enough. */
@@ -53,6 +55,7 @@ interface Extent {
   readonly most: number
   /** What the input is likely to leave of the window for a maximum of ours. */
   readonly room: number
+  readonly refusesLimit: boolean
   /** Pico-dollars a token: the dearest that this call can incur. */
   readonly inputRate: number
   readonly outputRate: number
@@ -68,6 +71,8 @@ export class Bound {
   /** For a maximum of ours, wherever most. */
   readonly #room: number
   readonly #isOpen: boolean
+  /** Somebody who may be asked cannot be told to put out less. */
+  readonly #isFixed: boolean
 
   /** `countOf`: where somebody has counted the text. */
   constructor(load: Load, terms: readonly BoundTerms[], countOf?: CountOf) {
@@ -77,6 +82,7 @@ export class Bound {
     let most = 0
     let room = 0
     let isOpen = false
+    let isFixed = false
     for (const each of terms) {
       const text = countOf === undefined ? bytes : countOf(each.limits?.tokenizer)
       const likely = countOf === undefined ? Math.ceil(bytes / TEXT_BYTES_A_TOKEN) : text
@@ -86,6 +92,7 @@ export class Bound {
       most = Math.max(most, extent.most)
       room = Math.max(room, extent.room)
       isOpen ||= extent.isOpen
+      isFixed ||= extent.refusesLimit
     }
     this.inputTokens = input
     this.#load = load
@@ -93,6 +100,7 @@ export class Bound {
     this.#most = most
     this.#room = room
     this.#isOpen = isOpen
+    this.#isFixed = isFixed
   }
 
   /** The whole worst case: what a key without a budget holds. Undefined where nothing bounds it. */
@@ -103,10 +111,11 @@ export class Bound {
 
   /**
    * What `rest` can pay; undefined where that is not even the least. `isShared`: other calls of the key run.
-   * `fits`: the output may be cut to what there is.
+   * `mayCut`: the output may be cut to what there is, if everybody can be told to.
    */
-  fit(rest: number, isShared: boolean, fits: boolean): Fit | undefined {
+  fit(rest: number, isShared: boolean, mayCut: boolean): Fit | undefined {
     if (this.#isOpen) return undefined
+    const fits = mayCut && !this.#isFixed
     const whole = this.#amountAt(this.#most)
     // Who names no maximum needs none, and must not keep the whole rest from the next call.
     const isModest = isShared || this.#load.maxTokens === undefined
@@ -140,7 +149,8 @@ export class Bound {
    */
   maxTokensAt(index: number, { maxTokens }: Fit): number | undefined {
     const { maxTokens: asked } = this.#load
-    const { most, room } = this.#extentAt(index)
+    const { most, room, refusesLimit } = this.#extentAt(index)
+    if (refusesLimit) return undefined
     if (asked !== undefined) {
       const each = Math.min(maxTokens ?? asked, most)
       return each < asked ? each : undefined
@@ -212,7 +222,8 @@ function audioTokens({ audioBytes }: Load): number {
 }
 
 /** `text`: the most tokens that it can be, and as a guess `likely`. */
-function toExtent({ price, limits }: BoundTerms, load: Load, text: number, likely: number): Extent {
+function toExtent(terms: BoundTerms, load: Load, text: number, likely: number): Extent {
+  const { price, limits } = terms
   const window = limits?.contextWindow ?? Infinity
   const read = text + MESSAGE_TOKENS * load.messages + audioTokens(load)
   const inside = Math.min(read + load.images * (limits?.imageTokens ?? IMAGE_TOKENS), window)
@@ -226,6 +237,7 @@ function toExtent({ price, limits }: BoundTerms, load: Load, text: number, likel
     window,
     most: mostOf(load, limits?.outputCeiling ?? window, window),
     room: roomOf(load, window, likely),
+    refusesLimit: terms.refusesLimit === true,
     inputRate,
     outputRate: Math.max(outputRateOf(price, load), outputRateOf(rates, load)),
   }

@@ -4,7 +4,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asRecord, endOf, NOW, payerText, sampleCall } from '../../../test/contracts/samples.ts'
+import { sampleIdentity } from '../../../test/contracts/identities.ts'
+import {
+  asRecord,
+  endOf,
+  NOW,
+  payerText,
+  sampleCall,
+  sampleDeed,
+} from '../../../test/contracts/samples.ts'
 import { createFakeClock } from '../../../test/fakes/clock.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import { toNanoUsd } from '../../core/money.ts'
@@ -174,6 +182,38 @@ describe('a database of the version before routes', () => {
       [false, route],
       [true, undefined],
     ])
+    await store.close()
+  })
+})
+
+const BEFORE_IDENTITIES = `
+  INSERT INTO accounts (id, name, created_at) VALUES ('acc_a', 'default', ${NOW});
+  INSERT INTO organisations (id, account_id, name, created_at)
+    VALUES ('org_a', 'acc_a', 'old', ${NOW});`
+
+describe('a database of the version before native sign-ins', () => {
+  let folder: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'store-'))
+    const database = new Database(join(folder, 'gateway.db'), { create: true })
+    for (const sql of MIGRATIONS.slice(0, 5)) database.run(sql)
+    database.run('CREATE TABLE schema_version (version INTEGER NOT NULL) STRICT')
+    database.run('INSERT INTO schema_version VALUES (5)')
+    database.run(BEFORE_IDENTITIES)
+    database.close()
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('has none, lets its organisations use them, and takes them', async () => {
+    const store = await openSqliteStore({ folder, clock: createFakeClock(NOW) })
+    const { tenancy, identities } = await store.load()
+    expect(identities).toEqual([])
+    const [organisation] = tenancy.filter(({ type }) => type === 'organisation')
+    expect(organisation).toMatchObject({ record: { id: 'org_a', name: 'old', usesNative: true } })
+    const identity = sampleIdentity('acc_a', { organisationId: 'org_a' })
+    await store.identities.insert(identity, sampleDeed())
+    expect((await store.load()).identities).toStrictEqual([identity])
     await store.close()
   })
 })

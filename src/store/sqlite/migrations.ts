@@ -361,4 +361,40 @@ const ROUTE = `
   ALTER TABLE audit ADD COLUMN route INTEGER;
 `
 
-export const MIGRATIONS: readonly string[] = [TENANCY + AUDIT, AUDIT_QUERY, LEDGER, PAYERS, ROUTE]
+// Sign-ins at native suppliers. Their tokens are of no use without a key that is not in this folder.
+const IDENTITIES = `
+  ALTER TABLE organisations ADD COLUMN native INTEGER NOT NULL DEFAULT 1 CHECK (native IN (0, 1));
+
+  CREATE TABLE identities (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    supplier_id TEXT NOT NULL,
+    subject TEXT,
+    organisation_id TEXT,
+    project_ids TEXT CHECK (json_type(project_ids) = 'array'),
+    parallel_max INTEGER CHECK (parallel_max > 0),
+    requests_per_minute INTEGER CHECK (requests_per_minute > 0),
+    created_at INTEGER NOT NULL,
+    created_by TEXT,
+    disabled_at INTEGER,
+    ended_at INTEGER,
+    sealed BLOB,
+    expires_at INTEGER,
+    renewed_at INTEGER,
+    refused_at INTEGER,
+    FOREIGN KEY (account_id, organisation_id) REFERENCES organisations (account_id, id),
+    -- What is removed keeps no token.
+    CHECK (ended_at IS NULL OR (sealed IS NULL AND expires_at IS NULL))
+  ) STRICT;
+`
+
+export const MIGRATIONS: readonly string[] = [
+  TENANCY + AUDIT,
+  AUDIT_QUERY,
+  LEDGER,
+  PAYERS,
+  ROUTE,
+  IDENTITIES,
+]

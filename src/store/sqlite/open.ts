@@ -12,6 +12,7 @@ import type { Recovered } from './books.ts'
 import { createClaims } from './claims.ts'
 import { explain } from './failure.ts'
 import { createForgetter } from './forget.ts'
+import { createIdentities, loadIdentities } from './identities.ts'
 import { createKeys, loadKeys } from './keys.ts'
 import { createLedger } from './ledger.ts'
 import { lockFolder, prepareFolder, removeRunFile, type FolderLock } from './lock.ts'
@@ -153,6 +154,7 @@ function assemble(parts: Parts): Store {
           accountId: readFirstAccount(database),
           tenancy: loadTenancy(database),
           keys: loadKeys(database),
+          identities: loadIdentities(database),
           ledger: loadBooks(database, clock.now()),
         }
       } catch (thrown) {
@@ -166,6 +168,7 @@ function assemble(parts: Parts): Store {
     keys: createKeys(shared),
     tenancy: createTenancy(shared),
     wallets: createWallets(shared),
+    identities: createIdentities(shared),
     claims: createClaims({ ...shared, operations: recovered.operations }),
     actions: createActions(reads),
     usage,

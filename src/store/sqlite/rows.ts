@@ -194,6 +194,13 @@ export function findText(row: Row, column: string): string | undefined {
   return row[column] === null ? undefined : readText(row, column)
 }
 
+export function findBytes(row: Row, column: string): Uint8Array | undefined {
+  const value = row[column]
+  if (value === null) return undefined
+  if (!(value instanceof Uint8Array)) throw unexpected(column)
+  return value
+}
+
 export function readOneOf<Word extends string>(
   row: Row,
   column: string,

@@ -57,7 +57,11 @@ const OWNED_COLUMNS = { ...ROOT_COLUMNS, accountId: text('account_id', true) }
 const COLUMNS: { readonly [Type in TenancyType]: Columns<RecordOf<Type>> } = {
   account: ROOT_COLUMNS,
   user: { ...OWNED_COLUMNS, email: optional('email', findText) },
-  organisation: { ...OWNED_COLUMNS, billingUserId: optional('billing_user_id', findText) },
+  organisation: {
+    ...OWNED_COLUMNS,
+    billingUserId: optional('billing_user_id', findText),
+    usesNative: flag('native'),
+  },
   project: {
     ...OWNED_COLUMNS,
     organisationId: optional('organisation_id', findText),
@@ -166,6 +170,15 @@ function column<Field extends Value>(
 
 function text(name: string, isFixed = false): Column<string> {
   return { ...column(name, readText), isFixed }
+}
+
+function flag(name: string): Column<boolean> {
+  return {
+    name,
+    isFixed: false,
+    write: (field) => (field ? 1 : 0),
+    read: (row) => readInteger(row, name) === 1,
+  }
 }
 
 function optional<Field extends string | number>(

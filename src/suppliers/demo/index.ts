@@ -1,13 +1,17 @@
-// The demo suppliers as data: one in the EU and a backup in the US serve the same models, so that
-// failover and region can be tried without an account anywhere.
+// The demo suppliers as data: one in the EU and a backup in the US serve the same models, so that failover and region
+// can be tried without an account anywhere; a third one is for native agents, and issues its own sign-ins.
 import type { Capability } from '../../catalog/model.ts'
 import { Secret } from '../../core/secret.ts'
 import { anthropicMessages } from '../../dialects/anthropic-messages/index.ts'
+import { nativeResponses } from '../../dialects/native-responses/index.ts'
 import { openaiChat } from '../../dialects/openai-chat/index.ts'
 import { openaiResponses } from '../../dialects/openai-responses/index.ts'
-import type { Supplier } from '../supplier.ts'
-import { DEMO_LIMITS, DEMO_REGIONS, demoModels, isPlain, type DemoName } from './models.ts'
-import { PATHS, startDemo, type DemoServer } from './server.ts'
+import type { ModelRoute, OAuth, Supplier } from '../supplier.ts'
+import { CLIENT_ID, OAUTH_PATHS, SCOPE, type IssuerOptions } from './issuer.ts'
+import { DEMO_LIMITS, demoOffers, isPlain, type DemoModel, type DemoName } from './models.ts'
+import { ACCOUNT_HEADER, NATIVE_PATH, startNative } from './native.ts'
+import type { DemoServer } from './presence.ts'
+import { PATHS, startDemo } from './server.ts'
 
 export interface DemoSuppliers {
   readonly suppliers: readonly Supplier[]
@@ -21,18 +25,31 @@ const DIALECTS = {
   chat: [openaiChat.id],
   messages: [anthropicMessages.id],
   responses: [openaiResponses.id],
+  native: [nativeResponses.id],
 }
 
-export function startDemoSuppliers(): DemoSuppliers {
+/** The options are those of the sign-ins of `demo-native`. */
+export function startDemoSuppliers(options: IssuerOptions = {}): DemoSuppliers {
   const credential = `demo-${crypto.randomUUID()}`
   const primary = startDemo({ name: 'demo', credential })
   const backup = startDemo({ name: 'demo-backup', credential })
-  const describe = (id: DemoName, server: DemoServer): Supplier => ({
-    id,
-    origin: server.origin,
-    region: DEMO_REGIONS[id],
+  const native = startNative(options)
+  return {
+    suppliers: [
+      ordinary('demo', primary, credential),
+      ordinary('demo-backup', backup, credential),
+      describeNative(native),
+    ],
+    async stop() {
+      await Promise.all([primary.stop(), backup.stop(), native.stop()])
+    },
+  }
+}
+
+function ordinary(id: DemoName, server: DemoServer, credential: string): Supplier {
+  return {
+    ...describe(id, server),
     credential: new Secret(credential),
-    signature: 'bearer',
     services: [
       { dialect: openaiChat, path: PATHS.chat },
       {
@@ -45,28 +62,64 @@ export function startDemoSuppliers(): DemoSuppliers {
       { dialect: openaiResponses, path: PATHS.responses, quirks: { usage: 'always' } },
     ],
     quirks: { usage: 'ask' },
+  }
+}
+
+function describeNative(server: DemoServer): Supplier {
+  const quirks = { usage: 'always' } as const
+  return {
+    ...describe('demo-native', server),
+    credential: undefined,
+    services: [{ dialect: nativeResponses, path: NATIVE_PATH, quirks }],
+    quirks,
+    oauth: describeOauth(server),
+  }
+}
+
+function describeOauth({ origin }: DemoServer): OAuth {
+  return {
+    grant: 'refresh_token',
+    tokenUrl: origin + OAUTH_PATHS.token,
+    clientId: CLIENT_ID,
+    clientSecret: undefined,
+    clientAuth: 'body',
+    format: 'form',
+    scope: SCOPE,
+    audience: undefined,
+    authorizeUrl: origin + OAUTH_PATHS.authorize,
+    authorizeParameters: {},
+    redirectUrl: undefined,
+    deviceUrl: origin + OAUTH_PATHS.device,
+    subjectHeader: ACCOUNT_HEADER,
+  }
+}
+
+/** What all of them have alike. */
+function describe(
+  id: DemoName,
+  { origin }: DemoServer,
+): Omit<Supplier, 'credential' | 'services' | 'quirks'> {
+  const { region, models } = demoOffers[id]
+  return {
+    id,
+    origin,
+    region,
+    signature: 'bearer',
     timeouts: {},
-    models: new Map(
-      demoModels.map((model) => [
-        `demo/${model.name}`,
-        {
-          as: model.name,
-          prices: [{ from: 0, price: model.price }],
-          ownedBy: 'demo',
-          limits: DEMO_LIMITS,
-          capabilities: model.behaviour.reasons === true ? [...ABILITIES, 'reasoning'] : ABILITIES,
-          dialects: DIALECTS[model.language],
-          ...(isPlain(model) ? {} : { byNameOnly: true }),
-        },
-      ]),
-    ),
+    models: new Map(models.map((model) => [`demo/${model.name}`, routeOf(model)])),
     anyModel: undefined,
     allowPrivate: true,
-  })
+  }
+}
+
+function routeOf(model: DemoModel): ModelRoute {
   return {
-    suppliers: [describe('demo', primary), describe('demo-backup', backup)],
-    async stop() {
-      await Promise.all([primary.stop(), backup.stop()])
-    },
+    as: model.name,
+    prices: [{ from: 0, price: model.price }],
+    ownedBy: 'demo',
+    limits: DEMO_LIMITS,
+    capabilities: model.behaviour.reasons === true ? [...ABILITIES, 'reasoning'] : ABILITIES,
+    dialects: DIALECTS[model.language],
+    ...(isPlain(model) ? {} : { byNameOnly: true }),
   }
 }

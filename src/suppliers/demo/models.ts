@@ -5,10 +5,14 @@ import { toPicoUsd } from '../../core/money.ts'
 import type { Price } from '../../core/usage.ts'
 import { printError, type ErrorFields, type Language } from './refusal.ts'
 
-export type DemoName = 'demo' | 'demo-backup'
+export type DemoName = 'demo' | 'demo-backup' | 'demo-native'
 
 /** The suppliers of the demo and where each is said to be, in the order in which they are asked. */
-export const DEMO_REGIONS: Readonly<Record<DemoName, string>> = { demo: 'EU', 'demo-backup': 'US' }
+export const DEMO_REGIONS: Readonly<Record<DemoName, string>> = {
+  demo: 'EU',
+  'demo-backup': 'US',
+  'demo-native': 'EU',
+}
 
 /**
  * The demo keeps to these by itself: without a maximum an answer ends at the ceiling, and a longer prompt is
@@ -45,6 +49,11 @@ export interface Behaviour {
   readonly pieceMs?: number
   /** What happens after half of the pieces. */
   readonly breaks?: 'hang' | 'cut' | 'end' | 'error'
+  /**
+   * What it holds against the token of a sign-in. `expired`: that it is the first one, or any after an even number of
+   * renewals, so that each renewal cures it once. `revoked`: that it is there, and from then on it is not renewed.
+   */
+  readonly finds?: 'expired' | 'revoked'
 }
 
 export interface DemoModel {
@@ -229,12 +238,49 @@ const RESPONSES: readonly DemoModel[] = [
   }),
 ].map((model) => ({ ...model, language: 'responses' }))
 
+const LIMITED_SECONDS = 30
+
+/** As the maker of a native agent words it, and counts it in headers (openai/codex, seen 2026-11). */
+const LIMITED: Canned = {
+  status: 429,
+  contentType: 'application/json',
+  body: JSON.stringify({
+    error: {
+      type: 'usage_limit_reached',
+      message: 'The usage limit has been reached',
+      resets_in_seconds: LIMITED_SECONDS,
+    },
+  }),
+  headers: {
+    'x-codex-primary-used-percent': '100',
+    'x-codex-primary-window-minutes': '300',
+    'x-codex-primary-reset-after-seconds': String(LIMITED_SECONDS),
+  },
+}
+
+/** What `demo-native` serves, to sign-ins alone. */
+const NATIVE: readonly DemoModel[] = [
+  row('native', 'Answers native agents at once.', {}),
+  row('native-reason', 'Shows some reasoning before it answers.', { reasons: true }, DEAR),
+  row('native-cut-stream', 'Begins to answer, then drops the connection.', { breaks: 'cut' }),
+  row('native-error-mid-stream', 'Begins to answer, then reports an error.', { breaks: 'error' }),
+  row('native-expired', 'Calls a token expired, status 401, until it is renewed.', {
+    finds: 'expired',
+  }),
+  row('native-limited', 'Says that the limit of a plan is reached, status 429.', {
+    canned: LIMITED,
+  }),
+  row('native-revoked', 'Refuses a sign-in, status 401, which is not renewed any more.', {
+    finds: 'revoked',
+  }),
+].map((model) => ({ ...model, language: 'native' }))
+
 /** It simply answers, with some thinking or without: all others are there for what they do wrong or oddly. */
 export function isPlain({ behaviour }: DemoModel): boolean {
   return Object.keys(behaviour).every((name) => name === 'reasons')
 }
 
-export const demoModels: readonly DemoModel[] = [
+const ORDINARY: readonly DemoModel[] = [
   row('chat', 'Answers at once, without a model behind it.', {}),
   row('reason', 'Shows some reasoning before it answers.', { reasons: true }, DEAR),
   row('maximal', 'Always uses as many output tokens as it may.', { fills: true }),
@@ -245,7 +291,27 @@ export const demoModels: readonly DemoModel[] = [
   ...RESPONSES,
 ]
 
-const BY_NAME = new Map(demoModels.map((model) => [model.name, model]))
+export interface DemoOffer {
+  readonly id: DemoName
+  readonly region: string
+  readonly models: readonly DemoModel[]
+  /** Set where it is called by sign-ins. */
+  readonly isNative?: true
+}
+
+/** What each of the demo's suppliers serves. */
+export const demoOffers: Readonly<Record<DemoName, DemoOffer>> = {
+  demo: { id: 'demo', region: DEMO_REGIONS.demo, models: ORDINARY },
+  'demo-backup': { id: 'demo-backup', region: DEMO_REGIONS['demo-backup'], models: ORDINARY },
+  'demo-native': {
+    id: 'demo-native',
+    region: DEMO_REGIONS['demo-native'],
+    models: NATIVE,
+    isNative: true,
+  },
+}
+
+const BY_NAME = new Map([...ORDINARY, ...NATIVE].map((model) => [model.name, model]))
 
 export function findDemoModel(name: string): DemoModel | undefined {
   return BY_NAME.get(name)

@@ -2,7 +2,7 @@
 // is thrown where it is found and rendered by the server alone.
 
 /** What a model is spoken to in. */
-export type Language = 'chat' | 'messages' | 'responses'
+export type Language = 'chat' | 'messages' | 'responses' | 'native'
 
 export interface ErrorFields {
   readonly message: string
