@@ -3,6 +3,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { CLIENTS_FOLDER, findClaudeCode } from '../test/sdk/claude-code.ts'
+import { findCodex } from '../test/sdk/codex.ts'
 
 const from = join(import.meta.dir, 'clients')
 
@@ -19,9 +20,13 @@ function install(): number {
   return exitCode
 }
 
-if (findClaudeCode() === undefined) {
+function isComplete(): boolean {
+  return [findClaudeCode(), findCodex()].every((program) => program !== undefined)
+}
+
+if (!isComplete()) {
   console.log('Installing the programs that the suite drives (once) …')
-  if (install() !== 0 || findClaudeCode() === undefined) {
+  if (install() !== 0 || !isComplete()) {
     console.error('error: they could not be installed (see above)')
     process.exit(1)
   }
