@@ -6,6 +6,9 @@ import {
   MESSAGES_MARKER,
   MESSAGES_PATH,
   PATH,
+  RESPONSES_EVENTS,
+  RESPONSES_MARKER,
+  RESPONSES_PATH,
   STREAM_EVENTS,
   UNARY_ANSWER,
   USAGE_EVENT,
@@ -22,6 +25,7 @@ const [gapMs = 1, eventsAFlush = 1] = process.argv.slice(2).map(Number)
 const PLAIN = toFlushes(STREAM_EVENTS, MARKER)
 const WITH_USAGE = toFlushes(STREAM_EVENTS, USAGE_EVENT + MARKER)
 const MESSAGES = toFlushes(MESSAGES_EVENTS, MESSAGES_MARKER)
+const RESPONSES = toFlushes(RESPONSES_EVENTS, RESPONSES_MARKER)
 const unaryAnswer = Buffer.from(UNARY_ANSWER)
 const streams = new Set<Stream>()
 let timer: Timer | undefined
@@ -35,7 +39,8 @@ const server = Bun.serve({
   idleTimeout: 0,
   routes: {
     [PATH]: { POST: answer },
-    [MESSAGES_PATH]: { POST: answerMessages },
+    [MESSAGES_PATH]: { POST: (request) => answerStreamed(request, MESSAGES) },
+    [RESPONSES_PATH]: { POST: (request) => answerStreamed(request, RESPONSES) },
     '/control/hold': { POST: () => hold(true) },
     '/control/release': { POST: () => hold(false) },
     '/control/streams': () => new Response(String(streams.size)),
@@ -53,9 +58,9 @@ async function answer(request: Request): Promise<Response> {
 }
 
 /** Streams alone. */
-async function answerMessages(request: Request): Promise<Response> {
+async function answerStreamed(request: Request, flushes: readonly Uint8Array[]): Promise<Response> {
   lastBody = Buffer.from(await request.arrayBuffer())
-  return stream(MESSAGES)
+  return stream(flushes)
 }
 
 /** The usage and the marker leave together with the last event, as suppliers send them. */

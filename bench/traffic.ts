@@ -76,9 +76,14 @@ export function messagesRequest(model: string, bytes: number): string {
   return JSON.stringify({ ...rest, system })
 }
 
-function splitSystem(text: string): { readonly system: unknown; readonly rest: object } {
+interface ChatRequest {
+  readonly max_tokens: number
+  readonly messages: readonly { readonly role: string; readonly content: string }[]
+}
+
+function splitSystem(text: string): { readonly system: unknown; readonly rest: ChatRequest } {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- printed above
-  const request = JSON.parse(text) as { readonly messages: readonly { content: string }[] }
+  const request = JSON.parse(text) as ChatRequest
   const [first, ...messages] = request.messages
   return { system: first?.content, rest: { ...request, messages } }
 }
@@ -114,6 +119,63 @@ export const MESSAGES_MARKER =
 
 function named(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+}
+
+export const RESPONSES_PATH = '/v1/responses'
+export const NATIVE_PATH = '/v1/native/responses'
+
+/** The same request as native agents send it. */
+export function nativeRequest(model: string, bytes: number): string {
+  const { system, rest } = splitSystem(chatRequest(model, bytes, true))
+  const { messages, max_tokens: limit, ...others } = rest
+  return JSON.stringify({
+    ...others,
+    instructions: system,
+    max_output_tokens: limit,
+    store: false,
+    input: messages.map(({ role, content }) => ({
+      type: 'message',
+      role,
+      content: [{ type: role === 'user' ? 'input_text' : 'output_text', text: content }],
+    })),
+  })
+}
+
+const ANSWER = { id: 'resp_bench', object: 'response', created_at: CREATED, model: SUPPLIER_MODEL }
+const TEXT = { item_id: 'msg_bench', output_index: 0, content_index: 0 }
+
+/** The same answer as events of responses. */
+export const RESPONSES_EVENTS: readonly string[] = [
+  numbered('response.created', 0, { response: { ...ANSWER, status: 'in_progress', output: [] } }),
+  numbered('response.output_item.added', 1, {
+    output_index: 0,
+    item: {
+      id: 'msg_bench',
+      type: 'message',
+      role: 'assistant',
+      status: 'in_progress',
+      content: [],
+    },
+  }),
+  ...Array.from({ length: EVENTS - 2 }, (_, index) =>
+    numbered('response.output_text.delta', index + 2, { ...TEXT, delta: ` word ${index + 1}` }),
+  ),
+]
+export const RESPONSES_MARKER: string = numbered('response.completed', EVENTS, {
+  response: {
+    ...ANSWER,
+    status: 'completed',
+    output: [],
+    usage: {
+      input_tokens: USAGE.prompt_tokens,
+      output_tokens: USAGE.completion_tokens,
+      total_tokens: USAGE.prompt_tokens + USAGE.completion_tokens,
+    },
+  },
+})
+
+function numbered(type: string, sequence: number, fields: object): string {
+  return named(type, { sequence_number: sequence, ...fields })
 }
 
 /** Comment lines are the one thing that a gateway may add to a stream. */

@@ -1,4 +1,4 @@
-// What a stream costs in each language, relayed and converted. All four ways go through one gateway, in short rounds by
+// What a stream costs in each language, relayed and converted, and by a sign-in. All ways go through one gateway, in short rounds by
 // turns, and each is compared with the chat relay of the same round.
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -14,6 +14,8 @@ import {
   MARKER,
   MESSAGES_PATH,
   messagesRequest,
+  NATIVE_PATH,
+  nativeRequest,
   PATH,
   SUPPLIER_MODEL,
 } from '../traffic.ts'
@@ -23,8 +25,11 @@ const MAIN = resolve(import.meta.dir, '../../src/main.ts')
 const BYTES = 1024
 const CHAT_MODEL = 'bench-chat'
 const MESSAGES_MODEL = 'bench-messages'
+const NATIVE_MODEL = 'bench-native'
+const NATIVE_SUPPLIER = 'native-compatible'
 const LAST_WORD = ` word ${EVENTS - 2}"`
 const MESSAGES_END = '"type":"message_stop"'
+const NATIVE_END = '"type":"response.completed"'
 const AFTERMATH_MS = 250
 
 interface Way {
@@ -37,6 +42,7 @@ interface Way {
 const WAYS: readonly Way[] = [
   { label: 'chat relayed', order: chatOrder(CHAT_MODEL) },
   { label: 'messages relayed', order: messagesOrder(MESSAGES_MODEL), atMost: 1.1 },
+  { label: 'native relayed', order: nativeOrder(), atMost: 1.1 },
   { label: 'messages from a chat supplier', order: messagesOrder(CHAT_MODEL), atMost: 2.5 },
   { label: 'chat from a messages supplier', order: chatOrder(MESSAGES_MODEL), atMost: 2.5 },
 ]
@@ -50,6 +56,10 @@ function messagesOrder(model: string): Way['order'] {
   return answering(MESSAGES_PATH, messagesRequest(model, BYTES), [LAST_WORD, MESSAGES_END])
 }
 
+function nativeOrder(): Way['order'] {
+  return answering(NATIVE_PATH, nativeRequest(NATIVE_MODEL, BYTES), [LAST_WORD, NATIVE_END])
+}
+
 function answering(path: string, body: string, includes: readonly string[]): Way['order'] {
   return { path, body, answer: { text: '', isLoose: true, includes } }
 }
@@ -61,6 +71,7 @@ export const languages: Scenario = {
   async run(stage) {
     const gateway = await startGateway(stage)
     try {
+      await signIn(gateway)
       return await measure(stage, gateway)
     } finally {
       await gateway.stop()
@@ -80,8 +91,22 @@ function startGateway({ site: { processes, supplier } }: Stage): Promise<Running
   })
 }
 
+/** With a token that is used until somebody refuses it. */
+async function signIn({ url }: Running): Promise<void> {
+  const response = await fetch(`${url}/v1/manage/native/identities`, {
+    method: 'POST',
+    headers: HEADERS,
+    body: JSON.stringify({
+      name: 'bench',
+      supplier: NATIVE_SUPPLIER,
+      access_token: 'bench-token',
+    }),
+  })
+  if (!response.ok) throw new Error(`no sign-in for the native way: ${await response.text()}`)
+}
+
 function configuration(supplier: string): string {
-  return `suppliers:${supplierText('openai-compatible', supplier, CHAT_MODEL)}${supplierText('anthropic-compatible', supplier, MESSAGES_MODEL)}`
+  return `suppliers:${nativeText(supplier)}${supplierText('openai-compatible', supplier, CHAT_MODEL)}${supplierText('anthropic-compatible', supplier, MESSAGES_MODEL)}`
 }
 
 function supplierText(kind: string, origin: string, model: string): string {
@@ -94,6 +119,20 @@ function supplierText(kind: string, origin: string, model: string): string {
     region: EU
     models:
       ${model}:
+        as: ${SUPPLIER_MODEL}
+        price: { input: 0.15, output: 0.6 }`
+}
+
+function nativeText(origin: string): string {
+  return `
+  ${NATIVE_SUPPLIER}:
+    kind: ${NATIVE_SUPPLIER}
+    origin: ${origin}
+    allow_private: true
+    region: EU
+    oauth: { token_url: ${origin}/oauth/token, client_id: bench }
+    models:
+      ${NATIVE_MODEL}:
         as: ${SUPPLIER_MODEL}
         price: { input: 0.15, output: 0.6 }`
 }
