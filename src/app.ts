@@ -25,6 +25,7 @@ import { Drain, type DrainTimes } from './drain.ts'
 import type { House, ReloadOutcome } from './endpoints/endpoint.ts'
 import { renderProblem, routesOf } from './endpoints/index.ts'
 import { listen, type Listener } from './http/server.ts'
+import { sweepUploads } from './http/spool.ts'
 import { Archive } from './ledger/months/archive.ts'
 import { Calibration } from './ledger/cost/calibration.ts'
 import { createCounter } from './ledger/cost/counter.ts'
@@ -71,6 +72,13 @@ const QUESTIONS_MAX = 8
 /** Requests that are being counted for whoever asks: of all keys, and of one. */
 const COUNTS_MAX = 256
 const COUNTS_KEY_MAX = 64
+
+/** Forms that are coming in or waiting for their answer: each may be on disk with all that a file may have. */
+const UPLOADS_MAX = 512
+const UPLOADS_KEY_MAX = 128
+
+const MEBIBYTE = 1_048_576
+const FORM_LIMITS = { bodyBytesMax: 26 * MEBIBYTE, fileBytesMax: 25 * MEBIBYTE }
 
 /** The exit status of a process whose books are wrong: an internal error, by the list of sysexits.h. */
 const FAULT_STATUS = 70
@@ -132,6 +140,8 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
     identities: natives.identities,
     nativeSuppliers: () => house.plant.natives.suppliers,
     guesses: new Guesses(),
+    formLimits: { ...FORM_LIMITS, folder: join(settings.dataFolder, 'uploads') },
+    uploads: new Places(UPLOADS_MAX, UPLOADS_KEY_MAX),
     state: { phase: 'starting' },
     archive: createArchive(plant, settings, months),
     reload: (allowDrop) => reload.run(allowDrop),
@@ -140,6 +150,7 @@ async function open(options: AppOptions, opened: Opened, clock: Clock): Promise<
   const reload = new Reload({ house, parts, read }, snapshot)
   const listener = openListener(house, settings)
   opened.listener = listener
+  sweepUploads(house.formLimits.folder)
   // After everything that can fail: a root key is shown once, and a start that dies shows nothing.
   const { newRootKey, operatorId, tenancy, keys, identities, ledger } = await establishRoot(
     store,
@@ -219,7 +230,7 @@ function createPlant(
   store: Store,
   clock: Clock,
 ): Plant {
-  const { routes, natives, auto, limits, modelsShape, policy } = snapshot
+  const { routes, natives, auto, limits, modelsShape, transcriptionModel, policy } = snapshot
   const { snapshotId, sessionPolicy, refusesLosses } = snapshot
   const ledger = new Ledger({ store, clock, policy, log, halt: halt ?? stopProcess(log) })
   const directory = new Directory()
@@ -231,6 +242,7 @@ function createPlant(
     auto,
     limits,
     modelsShape,
+    transcriptionModel,
     refusesLosses,
     policy,
     snapshotId,

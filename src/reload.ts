@@ -84,8 +84,10 @@ export class Reload implements Ticker {
     const drops = this.#findDrops(after)
     if (drops.length > 0 && !allowDrop) return this.#refuse(drops, HOW_TO_DROP)
     this.#snapshot = after
-    const { routes, natives, auto, limits, modelsShape, policy, snapshotId, refusesLosses } = after
-    const taken = { routes, natives, auto, limits, modelsShape, policy, snapshotId, refusesLosses }
+    const { routes, natives, auto, limits, modelsShape, policy, snapshotId } = after
+    const { refusesLosses, transcriptionModel } = after
+    const choices = { modelsShape, policy, refusesLosses, transcriptionModel }
+    const taken = { routes, natives, auto, limits, snapshotId, ...choices }
     this.#house.plant = { ...this.#house.plant, ...taken }
     this.#house.plant.ledger.policy = policy
     this.#house.plant.claims.policy = after.claimPolicy

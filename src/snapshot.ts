@@ -25,6 +25,7 @@ import type { SessionPolicy } from './routing/sessions.ts'
 import { openIssuer } from './suppliers/oauth/issuer.ts'
 import type { Renewals } from './suppliers/oauth/renewals.ts'
 import { signed } from './suppliers/oauth/signed.ts'
+import { DEMO_TRANSCRIPTION } from './suppliers/demo/models.ts'
 import { describeSupplier } from './suppliers/describe.ts'
 import type { Signature, Supplier } from './suppliers/supplier.ts'
 import type { Upstream } from './upstream/client.ts'
@@ -39,6 +40,7 @@ export interface Snapshot extends Pick<
   | 'policy'
   | 'snapshotId'
   | 'refusesLosses'
+  | 'transcriptionModel'
 > {
   readonly config: Config
   readonly claimPolicy: ClaimPolicy
@@ -129,6 +131,7 @@ export function buildSnapshot(parts: SnapshotParts, before?: Snapshot): Snapshot
     snapshotId: idOf(config, suppliers),
     sessionPolicy: sessionPolicyOf(config),
     modelsShape: config.models_shape,
+    transcriptionModel: config.defaults.transcription ?? (isDemo ? DEMO_TRANSCRIPTION : undefined),
     refusesLosses: config.conversion.losses === 'refuse',
     policy: policyOf(config),
     claimPolicy: claimPolicyOf(config),

@@ -3,10 +3,12 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, describe, expect, it } from 'bun:test'
 import { join } from 'node:path'
-import { HELLO, type Gateway } from './fakes/gateway.ts'
+import { HELLO, ROOT_KEY, type Gateway } from './fakes/gateway.ts'
 import { dataOf } from './fakes/records.ts'
 import { closeStreet, createGate, good, openStreet, refuse, until } from './fakes/street.ts'
 import { completion, type Script } from './fakes/supplier.ts'
+import { openWorkshop, PATHS } from './fakes/tasks.ts'
+import { tell } from './fakes/terminal.ts'
 
 afterEach(closeStreet)
 
@@ -119,6 +121,25 @@ describe('a call that has ended', () => {
     ])
     expect(Number(tries[0]!['suspense_usd'])).toBeGreaterThan(0)
     expect(body).toMatchObject({ state: 'settled', supplier: 'fake-3', attempts: 3 })
+  })
+
+  it('tells what was counted in something else than tokens, also at the terminal', async () => {
+    const { gateway } = await openWorkshop()
+    const spoken = await fetch(`${gateway.url}${PATHS.speak}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ROOT_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'test-speak', input: 'Hello there.' }),
+    })
+    await spoken.arrayBuffer()
+    const id = spoken.headers.get('x-request-id') ?? ''
+    const { body } = await ask(gateway, `/calls/${id}`)
+    expect(body).toMatchObject({ cost_usd: 0.00018, usage: { units: { characters: 12 } } })
+    const environment = { GATEWAY_KEY: ROOT_KEY, GATEWAY_URL: gateway.url }
+    const { out } = await tell(['calls', 'show', id], { environment })
+    expect(out).toMatch(/Units +characters 12\n/)
+    const chat = await gateway.chat({ ...HELLO, max_tokens: 10 })
+    const other = await ask(gateway, `/calls/${chat.headers.get('x-request-id')}`)
+    expect(other.body).toMatchObject({ usage: { reasoning_tokens: 0, units: null } })
   })
 
   it('tells of a refusal that nothing was held or sent', async () => {

@@ -269,10 +269,15 @@ describe('an explanation', () => {
 
   it('can be had of every endpoint that models are called at', async () => {
     const { root } = await openTown()
-    for (const endpoint of endpoints.filter((each) => 'dialect' in each)) {
+    const items = { ...CALL, stream: true, input: [{ role: 'user', content: 'Hello' }] }
+    const texts = { model: CALL.model, input: 'Hello', query: 'Who?', documents: ['Me'] }
+    const recording = { model: CALL.model, seconds: 60 }
+    for (const endpoint of endpoints) {
+      if (!('dialect' in endpoint)) continue
+      const { takesForm, dialect } = endpoint
       const { status } = await root.ask('POST', '/explain', {
         endpoint: endpoint.path,
-        request: { ...CALL, stream: true, input: [{ role: 'user', content: 'Hello' }] },
+        request: takesForm ? recording : dialect.task === undefined ? items : texts,
       })
       expect(status, endpoint.path).toBe(200)
     }
@@ -330,10 +335,9 @@ describe('an explanation', () => {
     const { gateway } = await openTown()
     const headers = {
       'idempotency-key': 'once',
-      authorization: 'x',
+      authorization: `Bearer ${ROOT_KEY}`,
       'content-type': 'application/json',
     }
-    headers.authorization = `Bearer ${tenantAt(gateway.url).secret}`
     const ask = (request: Json): Promise<Response> =>
       fetch(`${gateway.url}/v1/manage/explain`, {
         method: 'POST',
@@ -472,13 +476,8 @@ describe('the record of a call', () => {
     const { gateway, root, config } = await openTown()
     const response = await gateway.chat(CALL)
     const before = await root.get(`/calls/${response.headers.get('x-request-id')}`)
-    writeFileSync(
-      `${gateway.file}.new`,
-      config(['two']).replace(', plain: { capabilities: [] }', ''),
-      {
-        mode: 0o600,
-      },
-    )
+    const changed = config(['two']).replace(', plain: { capabilities: [] }', '')
+    writeFileSync(`${gateway.file}.new`, changed, { mode: 0o600 })
     renameSync(`${gateway.file}.new`, gateway.file)
     const { status, body } = await root.ask('POST', '/reload', { allow_drop: true })
     expect(status, JSON.stringify(body)).toBe(200)

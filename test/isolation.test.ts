@@ -62,9 +62,9 @@ async function idFor(
   return makeFresh(stage, parties.world, place, subject)
 }
 
-async function bodyFor(lesson: Lesson, { world }: Parties): Promise<Json | undefined> {
-  const { body, fresh = {} } = lesson
-  if (body === undefined) return undefined
+async function bodyFor(lesson: Lesson, { world }: Parties): Promise<Json | FormData | undefined> {
+  const { body, form, fresh = {} } = lesson
+  if (body === undefined) return form?.()
   const made = Object.entries(fresh).map(
     async ([field, subject]) => [field, await makeFresh(stage, world, world.one, subject)] as const,
   )
@@ -107,7 +107,7 @@ async function askFor(endpoint: Endpoint, lesson: Lesson, asked: Asked): Promise
   const id = await idFor(endpoint, lesson, { parties, target, isReached })
   const body = isReached
     ? await bodyFor(lesson, parties)
-    : lesson.body?.(parties.world.one, parties.world)
+    : (lesson.form?.() ?? lesson.body?.(parties.world.one, parties.world))
   const address = addressOf(endpoint, id)
   const reply = await send(stage, { method, address, secret, body })
   const question = `${method} ${address} (${target}) by ${title}: ${reply.body.slice(0, 300)}`

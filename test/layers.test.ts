@@ -121,6 +121,7 @@ describe('the house', () => {
       'print.ts',
       'query.ts',
       'resource.ts',
+      'supposed-form.ts',
       ...entries,
     ]
     const own = ['endpoint.ts', 'index.ts', ...helpers]

@@ -2,9 +2,10 @@
 // costs where. Rows keep prices as the published text; the assembly turns them into exact integers once.
 import type { Effort } from '../core/chat.ts'
 import type { TokenizerName } from '../core/load.ts'
+import type { Task } from '../core/task.ts'
 import type { PriceList } from '../core/usage.ts'
 
-export type ModelKind = 'chat' | 'embedding' | 'rerank' | 'transcription' | 'speech'
+export type ModelKind = Task
 
 export type Capability = 'tools' | 'images' | 'audio' | 'json' | 'reasoning'
 

@@ -18,3 +18,8 @@ export function regional(as: string): RouteRow {
 export function azure(as: string, percent = 10): RouteRow {
   return { as, uplift: { EU: percent, US: percent } }
 }
+
+/** A tenth more at the regional addresses of Mistral (docs.mistral.ai/studio/regional-inference, seen 2026-11). */
+export function zoned(as: string): RouteRow {
+  return { as, uplift: { EU: 10, US: 10 } }
+}

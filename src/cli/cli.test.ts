@@ -376,12 +376,14 @@ describe('the configuration file', () => {
     const asked = await tell(['config', 'init', file], {
       environment,
       columns: 80,
-      answers: ['99', '1 77', '15,16', ''],
+      answers: ['99', '1 77', '16,17', ''],
     })
     expect(asked.code).toBe(0)
     expect(asked.err).toContain('77 is none of the numbers')
     expect(asked.err).toContain('[x] openai ')
     expect(asked.err).toMatch(/\[ \] azure +write your address/)
+    // The catalogue has nothing of it, and a file without its models would be refused.
+    expect(asked.err).toMatch(/\[ \] jina +write its models and their prices/)
     expect(asked.err).toMatch(/\[x\] openai-compatible +a server of your own/)
     const keys = { OPENAI_API_KEY: 'k', AZURE_OPENAI_API_KEY: 'k', ...environment }
     expect((await tell(['config', 'check', file], { environment: keys })).code).toBe(0)

@@ -100,6 +100,7 @@ function valueOf(name: string, value: unknown, now: number): string {
   if (value === null || value === undefined) return '-'
   if (MOMENTS.has(name)) return timeAndDistance(value, now)
   if (name === 'hour') return time(value)
+  if (isRecord(value)) return spell(value)
   // Amounts are printed digit for digit; other numbers as they are.
   return typeof value === 'number' ? money(value) || toText(value) : toText(value)
 }

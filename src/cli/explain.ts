@@ -52,8 +52,8 @@ function readQuestion(words: Words): JsonRecord {
 
 interface Language {
   readonly hello: JsonRecord
-  /** Its word for how many tokens an answer may have. */
-  readonly limit: string
+  /** Its word for how many tokens an answer may have; none where answers are no text. */
+  readonly limit?: string
 }
 
 const GREETING = [{ role: 'user', content: 'Hello' }]
@@ -63,10 +63,17 @@ const MESSAGES: Language = {
   limit: 'max_tokens',
 }
 const RESPONSES: Language = { hello: { input: GREETING }, limit: 'max_output_tokens' }
+const RANKING: Language = { hello: { query: 'Hello', documents: ['Hello'] } }
 const OTHERS: ReadonlyMap<string | undefined, Language> = new Map([
   ['/v1/responses', RESPONSES],
   // Native agents have every answer streamed.
   ['/v1/native/responses', { ...RESPONSES, hello: { ...RESPONSES.hello, stream: true } }],
+  ['/v1/embeddings', { hello: { input: 'Hello' } }],
+  ['/v1/rerank', RANKING],
+  ['/v2/rerank', RANKING],
+  ['/v1/audio/speech', { hello: { input: 'Hello' } }],
+  // There is no file to ask about, but how long it plays.
+  ['/v1/audio/transcriptions', { hello: { seconds: 60 } }],
 ])
 
 /** What the flags say outranks what the file says. */
@@ -75,16 +82,21 @@ function readRequest(words: Words): JsonRecord {
   const model = words.text('model')
   const region = words.text('region')
   const tokens = words.text('tokens')
-  const { hello, limit } = OTHERS.get(words.text('endpoint')) ?? MESSAGES
+  const language = OTHERS.get(words.text('endpoint')) ?? MESSAGES
   if (file === undefined && model === undefined)
     throw wrongUsage('Give --model, or --file with the body of the call.')
   return {
-    ...(file === undefined ? hello : readBody(file)),
+    ...(file === undefined ? language.hello : readBody(file)),
     ...(model !== undefined && { model }),
     ...(region !== undefined && { region }),
-    ...(tokens !== undefined && { [limit]: readTokens(tokens) }),
+    ...(tokens !== undefined && { [limitOf(language)]: readTokens(tokens) }),
     ...(words.has('stream') && { stream: true }),
   }
+}
+
+function limitOf({ limit }: Language): string {
+  if (limit !== undefined) return limit
+  throw wrongUsage('--tokens is about answers of text, and this endpoint has none: leave it out.')
 }
 
 function readBody(file: string): JsonRecord {

@@ -11,6 +11,7 @@ import type {
   Settings,
 } from '../config/environment.ts'
 import { foldRegion } from '../core/region.ts'
+import type { Task } from '../core/task.ts'
 import type { PriceList } from '../core/usage.ts'
 import type { Supplier } from '../suppliers/supplier.ts'
 import { CliFailure } from './failure.ts'
@@ -34,9 +35,15 @@ export async function readFiles({ config, environment }: FileOptions): Promise<S
 export interface Offered {
   readonly id: string
   readonly region: string
-  readonly models: ReadonlyMap<string, { readonly prices: PriceList }>
+  readonly models: ReadonlyMap<string, OfferedModel>
   /** Set where it is called by sign-ins, and by native agents alone. */
   readonly oauth?: unknown
+}
+
+interface OfferedModel {
+  readonly prices: PriceList
+  /** What it does; absent: it chats. */
+  readonly task?: Task
 }
 
 export interface Offer {
@@ -111,13 +118,17 @@ export async function findServing(): Promise<ReadonlySet<string>> {
 
 /** The demo as it would be: its suppliers are servers, and none is started for a list. */
 async function describeDemo(): Promise<readonly Offered[]> {
-  const { demoOffers } = await import('../suppliers/demo/models.ts')
+  const { demoOffers, taskOf } = await import('../suppliers/demo/models.ts')
   return Object.values(demoOffers).map(({ id, region, models, isNative }) => ({
     id,
     region,
     oauth: isNative,
     models: new Map(
-      models.map(({ name, price }) => [`demo/${name}`, { prices: [{ from: 0, price }] as const }]),
+      models.map((model) => {
+        const task = taskOf(model)
+        const prices = [{ from: 0, price: model.price }] as const
+        return [`demo/${model.name}`, { prices, ...(task !== undefined && { task }) }]
+      }),
     ),
   }))
 }
@@ -172,7 +183,9 @@ export async function findChoices(
   lookup: (name: string) => string | undefined,
 ): Promise<readonly Choice[]> {
   const { kinds } = await import('../suppliers/index.ts')
-  return kinds.map(({ id, origin, environment: [usual, ...others] }) => {
+  const models = await readCatalogue()
+  const isListed = (kind: string): boolean => models.some(({ suppliers }) => suppliers.has(kind))
+  return kinds.map(({ id, origin, isLocal, environment: [usual, ...others] }) => {
     if (usual === undefined)
       return {
         id,
@@ -184,8 +197,10 @@ export async function findChoices(
     const set = [usual, ...others].find((name) => lookup(name) !== undefined)
     const isSet = set !== undefined
     const choice = { id, variable: set ?? usual, isSet }
-    if (origin !== undefined) return { ...choice, isChosen: isSet }
-    return { ...choice, isChosen: false, toDo: 'write your address and deployments' }
+    if (origin === undefined)
+      return { ...choice, isChosen: false, toDo: 'write your address and deployments' }
+    if (isLocal === true || isListed(id)) return { ...choice, isChosen: isSet }
+    return { ...choice, isChosen: false, toDo: 'write its models and their prices' }
   })
 }
 

@@ -1,6 +1,6 @@
 // The command about models: what a start would serve, by the files alone, or what a running gateway lets
 // a key call.
-import type { CatalogueModel } from '../catalog/model.ts'
+import type { CatalogueModel, ModelKind } from '../catalog/model.ts'
 import { toNanoUsd, printUsd, type PicoUsd } from '../core/money.ts'
 import { NO_PLACE } from '../core/region.ts'
 import type { Price } from '../core/usage.ts'
@@ -79,6 +79,8 @@ function isWanted(id: string, { argument }: Words): boolean {
 interface Shown {
   readonly id: string
   readonly model: CatalogueModel | undefined
+  /** What it does; undefined where nobody says. */
+  readonly kind: ModelKind | undefined
   /** Who serves it, in the order in which they are asked. */
   readonly suppliers: readonly string[]
   /** Those that a key may be locked to and still call it. */
@@ -89,20 +91,28 @@ interface Shown {
   readonly aliasOf?: string
 }
 
+const NOBODY: Pick<Shown, 'suppliers' | 'regions' | 'price'> = {
+  suppliers: [],
+  regions: [],
+  price: undefined,
+}
+
 function fromSuppliers(offer: Offer, now: number): readonly Shown[] {
   const known = new Map(offer.catalogue.map((model) => [model.id, model]))
   const shown = new Map<string, Shown>()
   for (const { id: supplier, region, models } of offer.offered)
-    for (const [id, { prices }] of models) {
+    for (const [id, { prices, task }] of models) {
       const place = `${supplier} (${region})`
-      const before = shown.get(id)
-      if (before?.suppliers.includes(place) === true) continue
+      const { suppliers, regions, price } = shown.get(id) ?? NOBODY
+      if (suppliers.includes(place)) continue
+      const model = known.get(id)
       shown.set(id, {
         id,
-        model: known.get(id),
-        suppliers: [...(before?.suppliers ?? []), place],
-        regions: [...new Set([...(before?.regions ?? []), ...locksOf(region, offer)])],
-        price: before?.price ?? priceAt(prices, now),
+        model,
+        kind: model?.kind ?? task,
+        suppliers: [...suppliers, place],
+        regions: [...new Set([...regions, ...locksOf(region, offer)])],
+        price: price ?? priceAt(prices, now),
       })
     }
   return [...shown.values(), ...aliasesOf(offer, shown)]
@@ -113,10 +123,12 @@ function aliasesOf({ settings }: Offer, shown: ReadonlyMap<string, Shown>): read
   return Object.entries(settings.config.aliases).map(([id, aliasOf]) => {
     const own = shown.get(aliasOf)
     if (own !== undefined) return { ...own, id, aliasOf }
-    const model = shown.get(aliasOf.slice(aliasOf.indexOf('/') + 1))?.model
-    return { id, aliasOf, model, suppliers: [], regions: [], price: undefined }
+    const { model, kind } = shown.get(aliasOf.slice(aliasOf.indexOf('/') + 1)) ?? UNKNOWN
+    return { id, aliasOf, model, kind, suppliers: [], regions: [], price: undefined }
   })
 }
+
+const UNKNOWN = { model: undefined, kind: undefined }
 
 /** No lock matches a supplier that promises no place. */
 function locksOf(region: string, { regions }: Offer): Iterable<string> {
@@ -132,6 +144,7 @@ function fromCatalogue(
   return catalogue.map((model) => ({
     id: model.id,
     model,
+    kind: model.kind,
     suppliers: [...model.suppliers.keys()].filter((kind) => serving.has(kind)),
     regions: [],
     price: model.prices && priceAt(model.prices, now),
@@ -147,13 +160,13 @@ const COLUMNS: readonly Column[] = [
   { title: 'SUPPLIERS', isElastic: true },
 ]
 
-function toRow({ id, model, suppliers, price, aliasOf }: Shown): readonly string[] {
+function toRow({ id, model, kind, suppliers, price, aliasOf }: Shown): readonly string[] {
   const { input, output } = pricesOf(price)
   // Vectors and scores are not counted in tokens.
-  const isWithoutOutput = model !== undefined && model.kind !== 'chat' && output === '0'
+  const isWithoutOutput = kind !== undefined && kind !== 'chat' && output === '0'
   return [
     id,
-    model?.kind ?? '',
+    kind ?? '',
     tokens(model?.contextWindow),
     input,
     isWithoutOutput ? '' : output,
@@ -204,12 +217,12 @@ function toMachine(shown: Shown): object {
   return { ...describe(shown), ...(aliasOf !== undefined && { alias_of: aliasOf }) }
 }
 
-function describe({ id, model, suppliers, regions, price }: Shown): object {
+function describe({ id, model, kind, suppliers, regions, price }: Shown): object {
   return {
     id,
     object: 'model',
     owned_by: model?.ownedBy ?? null,
-    kind: model?.kind ?? null,
+    kind: kind ?? null,
     context_window: model?.contextWindow ?? null,
     output_ceiling: model?.outputCeiling ?? null,
     capabilities: model?.capabilities ?? [],
@@ -234,12 +247,12 @@ function toMachinePrice({ input, output, cachedInput, search, character, second 
 function sourceOf(shown: number, offer: Offer | CatalogueAlone, words: Words): string {
   const models = count(shown, 'model')
   if (words.has('all') || !('settings' in offer))
-    return `${models} of the catalogue; prices in dollars a million tokens`
+    return `${models} of the catalogue; prices in dollars a million tokens where nothing else is said`
   const { settings, isDemo } = offer
   if (shown === 0 && words.argument !== undefined)
     return `No model that would be served has ${words.argument} in its id. \`gateway models --all ${words.argument}\` searches the whole catalogue.`
   const from = settings.file ?? 'the environment'
   const isAlone = isDemo && offer.suppliers.length === 0
   const demo = isAlone ? '; the demo answers, because no supplier is set' : ''
-  return `${models} by ${from}; prices in dollars a million tokens${demo}`
+  return `${models} by ${from}; prices in dollars a million tokens where nothing else is said${demo}`
 }

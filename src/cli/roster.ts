@@ -166,6 +166,7 @@ const explain: Command = {
     ['gateway explain --model demo/chat', 'a call of your own'],
     ['gateway explain --model demo/chat --key-id key_5cVh… --region EU', 'why a key is refused'],
     ['gateway explain --model demo/chat --endpoint /v1/messages', 'what a conversion would lose'],
+    ['gateway explain --model demo/embed --endpoint /v1/embeddings', 'what is no chat'],
     ['gateway explain --file request.json --json', 'all of it, for a call as it is'],
   ],
   load: async () => (await import('./explain.ts')).explainCall,

@@ -56,5 +56,11 @@ export const Quirks = z
       .describe(
         'The supplier refuses a user right behind results, and system messages between others. In requests that are converted.',
       ),
+    rerank_shape: z
+      .enum(['top_n', 'top_k', 'texts'])
+      .optional()
+      .describe(
+        'How the supplier is asked for rankings: for the first so many by the one name or the other, or by `texts` and for all of them. Without it, unless the kind has another one: top_n.',
+      ),
   })
   .meta({ hint: 'quirks by name, such as usage: always' })

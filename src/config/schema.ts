@@ -262,8 +262,11 @@ const Defaults = z
       .meta({ hint: 'times by name, such as total: 300' })
       .prefault({})
       .describe('For every model that has none of its own.'),
+    transcription: ModelId.optional().describe(
+      'The model of a transcription that names none. Without it such a request is refused.',
+    ),
   })
-  .meta({ hint: 'timeouts: and the times below it' })
+  .meta({ hint: 'timeouts: and the times below it, or transcription: and a model' })
 
 const Ledger = z
   .strictObject({

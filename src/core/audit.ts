@@ -1,6 +1,7 @@
 // The record that every call leaves behind: figures and names, never content. It is also the record that
 // ends the call's operation in the books, so there can be neither one without the other.
 import type { NanoUsd } from './money.ts'
+import type { Units } from './usage.ts'
 
 /**
  * `settled` the key paid what was used, `voided` it paid nothing, `refused` nothing was held or sent.
@@ -100,6 +101,8 @@ export interface CallDetails {
   /** The part of them that is kept for an hour; absent where there is none. */
   readonly cacheWriteLongTokens?: number
   readonly reasoningTokens?: number
+  /** What was counted in something else than tokens. */
+  readonly units?: Units
   /** What could not be said in the language of who answered, by where it stood in the request or in the answer. */
   readonly losses?: readonly string[]
   /** Another than who answered the session before has answered. */

@@ -1,5 +1,7 @@
 // How much a request can make a model read and write, as far as its body tells without being counted.
 
+import type { Units } from './usage.ts'
+
 /** A stretch of the body, `to` exclusive. */
 export interface Span {
   readonly from: number
@@ -10,8 +12,10 @@ export interface Load {
   /** Of the whole body. */
   readonly bytes: number
   readonly messages: number
+  /** What comes as tokens and not as text, exactly; the stretches that hold them are among `inline`. */
+  readonly tokens?: number | undefined
   readonly images: number
-  /** Where inline images and audio stand in the body: bytes that are no text. */
+  /** Where inline images, audio and tokens stand in the body: bytes that are no text. */
   readonly inline: readonly Span[]
   /** Of inline audio, before it was written as text. */
   readonly audioBytes: number
@@ -26,6 +30,8 @@ export interface Load {
   readonly asksAudio: boolean
   /** What is written to a cache may be kept for an hour. */
   readonly writesLong: boolean
+  /** What is not counted in tokens, exactly or at the most; absent where there is nothing of the kind. */
+  readonly units?: Units | undefined
   /** The field whose content is elsewhere, such as a file by its id: only the model's window bounds it. */
   readonly elsewhere: string | undefined
   /** The field that can cost more than any number of tokens says, such as a search by the supplier. */

@@ -2,6 +2,16 @@
 // and never silently zero.
 import type { PicoUsd } from './money.ts'
 
+/** What is counted in something else than tokens: whole numbers, and nothing where there is none. */
+export interface Units {
+  /** Searches, or units of reranking. */
+  readonly searches?: number
+  /** Characters of text that is spoken. */
+  readonly characters?: number
+  /** Seconds of audio that is heard; one that has begun counts. */
+  readonly seconds?: number
+}
+
 export interface Usage {
   /** All input tokens, cached ones and audio included. */
   readonly inputTokens: number
@@ -19,6 +29,7 @@ export interface Usage {
   readonly reasoningTokens: number
   /** The part of the output that was audio. */
   readonly audioOutputTokens: number
+  readonly units?: Units | undefined
 }
 
 /**

@@ -1,8 +1,11 @@
 // The contract of a wire language: it peeks at a request, relays its own kind untouched but for the
 // listed splices, and speaks problems. A dialect has no sides; callers and suppliers use one object.
+import type { Form } from '../core/form.ts'
 import type { Load, Span } from '../core/load.ts'
 import type { GatewayError } from '../core/problem.ts'
+import type { Task } from '../core/task.ts'
 import type { Usage } from '../core/usage.ts'
+import type { StreamedBody } from '../upstream/client.ts'
 import type { Member } from '../wire/json-splice.ts'
 import type { Codec, StreamPlace } from './codec.ts'
 import type { QuirkFault, Quirks } from './quirk.ts'
@@ -36,8 +39,29 @@ export interface Facts {
   readonly thoughts: readonly Thought[]
   /** What bounds its cost. */
   readonly load: Load
+  /** How many things it asks about, where a supplier takes only so many at once; absent: it is one. */
+  readonly inputs?: number
+  /** Texts that may have more tokens than each is allowed to; absent where there are none. */
+  readonly limited?: TextLimit
+  /** The answer is bytes of sound, which pass as they come. */
+  readonly answersSound?: true
+  /** What the language itself has to know of it when the answer comes. */
+  readonly detail?: unknown
   /** Where things stand in the body, for the splices. */
   readonly layout: BodyLayout
+}
+
+export interface TextLimit {
+  /** The most that each of them may have. */
+  readonly tokensMax: number
+  /** In their order, and none longer than can be counted exactly. */
+  readonly texts: readonly LimitedText[]
+}
+
+/** A string of the body, with its quotes. */
+export interface LimitedText extends Span {
+  /** How a refusal calls it. */
+  readonly param: string
 }
 
 /** An item of a list, or a member of an object, that holds what was thought. */
@@ -153,18 +177,28 @@ export interface Dialect {
   readonly id: string
   /** It is spoken with native suppliers alone, which are called by the sign-ins of an account. */
   readonly isNative?: true
+  /** What its models do; absent: they chat. */
+  readonly task?: Exclude<Task, 'chat'>
   /** Refuses what is malformed, and every spelling of a peeked field that a supplier might read differently. */
   peek(body: Uint8Array): Facts
+  /** The same of a form, for a model of this name where it names none; absent: no forms are sent in this language. */
+  peekForm?(form: Form, defaultModel: string | undefined): Promise<Facts>
   readonly relay: {
     patch(body: Uint8Array, facts: Facts, rewrite: Rewrite, adjustment?: Adjustment): Uint8Array
+    /** The form as it is sent on; present where `peekForm` is. */
+    patchForm?(form: Form, facts: Facts, rewrite: Rewrite): OutgoingForm
     watch(): StreamWatcher
     /**
      * The frames that end a stream whose output has reached its limit, closing marker included. `open` is what the
      * watcher has told to be open, if anything.
      */
     cutOff(basics: Basics, open?: readonly number[]): Uint8Array
-    /** Proves a unary answer whole and reads its usage; throws when it is broken. */
-    read(answer: Uint8Array): AnswerFacts
+    /** Proves a unary answer whole and reads its usage; throws when it is broken, or does not answer what was asked. */
+    read(answer: Uint8Array, facts?: Facts): AnswerFacts
+    /** What a whole answer is for this caller, where that is not simply the supplier's. Absent: it is. */
+    express?(answer: Uint8Array, facts: Facts, basics: Basics): Expressed
+    /** How requests are cut where a supplier takes only so many inputs at once. Absent: nobody needs it. */
+    readonly batch?: Batching
     /**
      * Of the caller's headers those that the supplier has to see; throws where one will not do. Absent: it sees none.
      */
@@ -179,6 +213,28 @@ export interface Dialect {
   readonly count?: CountCodec
   /** Absent: it is relayed or not spoken at all. */
   readonly codec?: Codec
+}
+
+/** An answer as its caller gets it. */
+export interface Expressed {
+  readonly bytes: Uint8Array
+  /** Absent: JSON. */
+  readonly contentType?: string
+  /** What the caller has asked for and does not get, by where it stood in the request. */
+  readonly losses?: readonly string[]
+}
+
+export interface Batching {
+  /** The request in pieces of at most so many inputs, in their order; each as it is sent. */
+  split(body: Uint8Array, facts: Facts, rewrite: Rewrite, most: number): readonly Uint8Array[]
+  /** One answer out of those to the pieces, as if it had been asked for in one piece. Throws where one is broken. */
+  join(answers: readonly Uint8Array[], facts: Facts): Uint8Array
+}
+
+/** A form on its way to a supplier. */
+export interface OutgoingForm {
+  readonly body: StreamedBody
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** How the tokens of a request are counted that nobody is to answer. */

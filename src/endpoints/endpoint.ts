@@ -5,7 +5,9 @@ import type { Directory } from '../access/directory.ts'
 import type { Identities } from '../access/identities.ts'
 import type { Keyring, Role } from '../access/keyring.ts'
 import type { KeyRecord } from '../core/key.ts'
+import type { Places } from '../core/places.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { FormLimits } from '../http/form.ts'
 import type { Exchange } from '../http/server.ts'
 import type { Archive } from '../ledger/months/archive.ts'
 import type { Plant } from '../pipeline/call.ts'
@@ -38,6 +40,8 @@ export interface KeyedEndpoint extends Place {
 export interface InferenceEndpoint extends Place {
   readonly role: 'infer'
   readonly dialect: Dialect
+  /** It is sent a form, and not JSON. */
+  readonly takesForm?: true
 }
 
 /** Counts what a call would make a model read, and makes none. */
@@ -58,6 +62,9 @@ export interface House {
   /** Where one can sign in, by the configuration in force. */
   nativeSuppliers(): readonly Supplier[]
   readonly guesses: Guesses
+  readonly formLimits: FormLimits
+  /** Of forms that are coming in or waiting for their answer. */
+  readonly uploads: Places
   readonly state: ServiceState
   /** Where the records of closed months go. */
   readonly archive: Archive

@@ -10,6 +10,7 @@ import type { KeyRecord } from '../core/key.ts'
 import { asGatewayError, chatType, GatewayError } from '../core/problem.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { readRequestBody, requireJson } from '../http/body.ts'
+import { readForm, requireForm, type ReadForm } from '../http/form.ts'
 import { singleHeader } from '../http/edge.ts'
 import { empty, text } from '../http/reply.ts'
 import type { Route } from '../http/router.ts'
@@ -21,6 +22,7 @@ import { recordRefusal } from '../pipeline/refuse.ts'
 import { CALLER_LEFT, CallerGone } from '../upstream/lifeline.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { countTokens } from './count-tokens.ts'
+import { embeddings } from './embeddings.ts'
 import type { Endpoint, House } from './endpoint.ts'
 import { getError, listErrors } from './errors.ts'
 import { checkPhase, health, healthLive, healthReady, probes } from './health.ts'
@@ -48,7 +50,10 @@ import { messages } from './messages.ts'
 import { getModel, listModels } from './models.ts'
 import { nativeResponsesEndpoint } from './native-responses.ts'
 import { answerOnce, claim } from './once.ts'
+import { rerankEndpoints } from './rerank.ts'
 import { responses } from './responses.ts'
+import { speech } from './speech.ts'
+import { transcriptions } from './transcriptions.ts'
 import { orUpgrade } from './upgrade.ts'
 
 export const endpoints: readonly Endpoint[] = [
@@ -65,6 +70,10 @@ export const endpoints: readonly Endpoint[] = [
   countTokens,
   responses,
   nativeResponsesEndpoint,
+  embeddings,
+  ...rerankEndpoints,
+  transcriptions,
+  speech,
   ...accountEndpoints,
   ...organisationEndpoints,
   ...userEndpoints,
@@ -99,11 +108,12 @@ function guarded(endpoint: Endpoint, house: House): Handler {
   if (endpoint.role === 'open') return (exchange) => endpoint.answer(exchange, house)
   const { path } = endpoint
   if ('dialect' in endpoint) {
-    const door: Door = { path, dialect: endpoint.dialect, work: 'call' }
+    const { dialect, takesForm = false } = endpoint
+    const door: Door = { path, dialect, work: 'call', takesForm }
     return (exchange) => speak(door, exchange, house, infer)
   }
   if ('counts' in endpoint) {
-    const door: Door = { path, dialect: endpoint.counts, work: undefined }
+    const door: Door = { path, dialect: endpoint.counts, work: undefined, takesForm: false }
     return (exchange) => speak(door, exchange, house, count)
   }
   return (exchange) => {
@@ -130,6 +140,8 @@ interface Door {
   readonly dialect: Dialect
   /** What an Idempotency-Key stands for; undefined where it is only asked, and nothing is kept. */
   readonly work: ClaimedWork | undefined
+  /** It is sent a form, and not JSON. */
+  readonly takesForm: boolean
 }
 
 type Serve = (door: Door, exchange: Exchange, key: KeyRecord, house: House) => Promise<Response>
@@ -158,8 +170,21 @@ async function infer(
   key: KeyRecord,
   house: House,
 ): Promise<Response> {
-  const call = await receive(door, exchange, key, house)
-  return call instanceof Response ? call : handle(call, house.plant)
+  const sent: Sent = { form: undefined, place: undefined }
+  try {
+    const call = await receive(door, exchange, key, { house, sent })
+    // What is on disk is needed until somebody has answered.
+    return call instanceof Response ? call : await handle(call, house.plant)
+  } finally {
+    sent.form?.dispose()
+    sent.place?.leave()
+  }
+}
+
+/** What must be let go of at the end. */
+interface Sent {
+  form: ReadForm | undefined
+  place: Place | undefined
 }
 
 /** Costs nobody anything, so that only so many may ask at a time, from before their bodies are read. */
@@ -171,7 +196,10 @@ async function count(
 ): Promise<Response> {
   const place = takePlace(key, house.plant)
   try {
-    const call = await receive(door, exchange, key, house)
+    const call = await receive(door, exchange, key, {
+      house,
+      sent: { form: undefined, place: undefined },
+    })
     return call instanceof Response ? call : await answerCount(call, house.plant)
   } finally {
     place.leave()
@@ -188,16 +216,28 @@ function takePlace({ id }: KeyRecord, { counts }: Plant): Place {
   )
 }
 
+/** A disk is soon full, and what a key may send in a minute is asked only of what has come whole. */
+function takeUpload({ id }: KeyRecord, { uploads }: House): Place {
+  const place = uploads.join(id)
+  if (place !== undefined) return place
+  throw new GatewayError(
+    'capacity_exceeded',
+    'As many files are being sent or worked on as may be at a time, of this key or of all. Try again in a moment.',
+    { retryAfter: 1 },
+  )
+}
+
 /**
  * Reads the body of a caller that is known; an answer where the same was asked before. Whoever is refused from here
  * on leaves a trace.
  */
 async function receive(
-  { path, dialect, work }: Door,
+  door: Door,
   exchange: Exchange,
   caller: KeyRecord,
-  house: House,
+  { house, sent }: { readonly house: House; readonly sent: Sent },
 ): Promise<Received | Response> {
+  const { path, dialect, work } = door
   const { request, id, at, startedMs } = exchange
   const asked = { model: '', stream: false }
   let key = caller
@@ -207,8 +247,9 @@ async function receive(
     const named = singleHeader(request.headers, PROJECT_HEADER)
     projectId = house.directory.projectOf(key, named)
     house.plant.gate.check(house.plant.limits)
-    requireJson(request)
-    const body = await readRequestBody(request, house.plant.limits.bodyBytesMax, house.plant.clock)
+    if (door.takesForm) sent.place = takeUpload(key, house)
+    const body = await readBody(door, request, house, sent)
+    const content = header === undefined ? NOTHING : await contentOf(sent, body)
     // A body may take its time: nothing may be sent once the end has begun, and the key counts as it is now.
     checkPhase(house.state)
     key = house.keyring.current(caller)
@@ -217,11 +258,24 @@ async function receive(
     const ticket =
       header === undefined || work === undefined
         ? undefined
-        : await claim({ key, header, requestId: id, request, body, work }, house)
+        : await claim({ key, header, requestId: id, request, body: content, work }, house)
     if (ticket instanceof Response) return ticket
     const known = { id, path, dialect, key, projectId, at, startedMs, asked }
     const { headers } = request
-    return { ...known, body, claim: ticket, headers, sessionHeader, caller: exchange }
+    const form = await peekForm(door, sent, house.plant).catch((thrown: unknown) => {
+      // What is refused here has not run: its key is free for a better form.
+      ticket?.release()
+      throw thrown
+    })
+    return {
+      ...known,
+      body,
+      form,
+      claim: ticket,
+      headers,
+      sessionHeader,
+      caller: exchange,
+    }
   } catch (thrown) {
     if (!hasLeft(thrown, exchange))
       recordRefusal(
@@ -231,6 +285,39 @@ async function receive(
       )
     throw thrown
   }
+}
+
+const NOTHING = new Uint8Array(0)
+
+/** A form is kept in its own place. */
+async function readBody(
+  { takesForm }: Door,
+  request: Request,
+  { plant, formLimits }: House,
+  sent: Sent,
+): Promise<Uint8Array> {
+  if (!takesForm) {
+    requireJson(request)
+    return readRequestBody(request, plant.limits.bodyBytesMax, plant.clock)
+  }
+  requireForm(request)
+  sent.form = await readForm(request, formLimits, plant.clock)
+  return NOTHING
+}
+
+/** What tells this request from any other; of a form, which may be large, a digest. */
+async function contentOf({ form }: Sent, body: Uint8Array): Promise<Uint8Array> {
+  return form === undefined ? body : form.digest()
+}
+
+async function peekForm(
+  { dialect }: Door,
+  { form: read }: Sent,
+  { transcriptionModel }: Plant,
+): Promise<Received['form']> {
+  if (read === undefined) return undefined
+  const facts = await dialect.peekForm!(read.form, transcriptionModel)
+  return { form: read.form, facts }
 }
 
 /** Who leaves in the middle of a body has no use for an answer, and nothing here is at fault. */

@@ -43,12 +43,12 @@ export const getModel: KeyedEndpoint = {
   },
 }
 
-type Shown = Pick<ListedModel, 'id' | 'ownedBy'>
+type Shown = Pick<ListedModel, 'id' | 'ownedBy' | 'task'>
 
 /** The gateway's own choice among all that comes before it. */
-const CHOICE: Shown = { id: AUTO, ownedBy: 'gateway' }
+const CHOICE: Shown = { id: AUTO, ownedBy: 'gateway', task: 'chat' }
 
-/** Native models for native agents alone; what else is listed may be asked for at every endpoint, but not always `auto`. */
+/** Each may be asked for where its task is; native ones by native agents alone, and `auto` not everywhere. */
 function modelsOf(key: KeyRecord, { routes, natives, auto }: Plant): readonly Shown[] {
   const known = new Set(routes.models.map(({ id }) => id))
   const native = natives.of(key.accountId).models.filter(({ id }) => !known.has(id))
@@ -76,10 +76,12 @@ interface ModelObject {
   readonly created: number
   readonly type: 'model'
   readonly display_name: string
+  /** What it does: chat, embedding, rerank, transcription or speech. */
+  readonly task: string
   readonly created_at: string
 }
 
-function describe({ id, ownedBy }: Shown): ModelObject {
+function describe({ id, ownedBy, task }: Shown): ModelObject {
   return {
     id,
     object: 'model',
@@ -87,6 +89,7 @@ function describe({ id, ownedBy }: Shown): ModelObject {
     created: CREATED_SECONDS,
     type: 'model',
     display_name: id,
+    task,
     created_at: CREATED,
   }
 }

@@ -39,7 +39,8 @@ export function requireJson(request: Request): void {
   throw new GatewayError('unsupported_media_type', 'Send JSON as `Content-Type: application/json`.')
 }
 
-function lengthOf(request: Request, bytesMax: number): number | undefined {
+/** What the body is said to have; refused where that is too much. */
+export function lengthOf(request: Request, bytesMax: number): number | undefined {
   const header = request.headers.get('content-length')
   if (header === null) return undefined
   const length = Number(header)
@@ -48,16 +49,16 @@ function lengthOf(request: Request, bytesMax: number): number | undefined {
 }
 
 /** Reads under a watch: the body, or the moment in which it has become too slow. */
-function watched(
+export function watched<Value>(
   clock: Clock,
   isLate: (waitedMs: number) => boolean,
-  read: () => Promise<Uint8Array>,
-): Promise<Uint8Array> {
+  read: () => Promise<Value>,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
     const watch = new Watch(clock, isLate, reject)
-    const settle = (bytes: Uint8Array): void => {
+    const settle = (value: Value): void => {
       watch.stop()
-      resolve(bytes)
+      resolve(value)
     }
     read().then(settle, (thrown: unknown) => {
       watch.stop()
@@ -110,16 +111,21 @@ function readLarge(request: Request, bytesMax: number, clock: Clock): Promise<Ui
   if (request.body === null) return Promise.resolve(new Uint8Array(0))
   const pile = new Pile(request.body.getReader(), bytesMax)
   const isLate = (waitedMs: number): boolean => {
-    const isSlow = pile.received < ((waitedMs - GRACE_MS) / 1000) * BYTES_A_SECOND
-    const isOver = waitedMs >= GRACE_MS && isSlow
+    const isOver = isBehind(pile.received, waitedMs)
     if (isOver) pile.giveUp()
     return isOver
   }
   return watched(clock, isLate, () => pile.read())
 }
 
+/** So little has come in so much time that its sender is given up. */
+export function isBehind(received: number, waitedMs: number): boolean {
+  const isSlow = received < ((waitedMs - GRACE_MS) / 1000) * BYTES_A_SECOND
+  return waitedMs >= GRACE_MS && isSlow
+}
+
 /** The runtime's reader; its two declared types disagree on everything but this. */
-interface Reader {
+export interface Reader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>
   cancel(): Promise<void>
 }
@@ -190,7 +196,7 @@ async function decompress(
   }
 }
 
-function tooLarge(bytesMax: number): GatewayError {
+export function tooLarge(bytesMax: number): GatewayError {
   const size = `${Number((bytesMax / 1_048_576).toFixed(2))} MiB`
   return new GatewayError(
     'request_too_large',

@@ -50,7 +50,7 @@ function paymentRequired(shortage: PayerShortage): GatewayError {
 function limitReached(shortage: PayerShortage): GatewayError {
   return new GatewayError(
     'billing_limit_reached',
-    `Nobody who could pay for this call has enough left for it. ${adviceFor(shortage)}, or ask for less output.`,
+    `Nobody who could pay for this call has enough left for it. ${adviceFor(shortage)}, or ask for less.`,
     { details: describe(shortage) },
   )
 }

@@ -18,7 +18,7 @@ export interface Shortage {
 export function budgetExceeded(shortage: Shortage): GatewayError {
   return new GatewayError(
     'budget_exceeded',
-    "What is left of this key's budget cannot pay for this call. Have the limit raised, wait for the reset, or ask for less output.",
+    "What is left of this key's budget cannot pay for this call. Have the limit raised, wait for the reset, or ask for less.",
     {
       details: { ...describe(shortage), raise: raiserOf(shortage.key) },
     },

@@ -32,6 +32,17 @@ function priceOf(rate: number): Terms[number]['price'] {
   return { input: toPicoUsd(rate * 1000), output: toPicoUsd(rate * 1000) }
 }
 
+/** Of suppliers `first` and `second`. */
+function termsOf(...rates: readonly { readonly input: number; readonly second: number }[]): string {
+  const terms: Terms = rates.map(({ input, second }, index) => ({
+    supplier: ['first', 'second'][index]!,
+    region: 'EU',
+    model: 'm',
+    price: { ...priceOf(input), second: toPicoUsd(second) },
+  }))
+  return JSON.stringify(terms)
+}
+
 interface Past {
   readonly amount?: number
   readonly inputTokens?: number
@@ -73,6 +84,22 @@ describe('the estimate of a lost call', () => {
 
   it('is at the first price when the records name nobody that the hold allows', () => {
     expect(estimateOf(lost({ asked: [{ supplier: 'nobody' }] }))).toBe(toNanoUsd(5))
+  })
+
+  it('is all that was held where it is not paid by the token', () => {
+    const terms = termsOf({ input: 0, second: 5 })
+    expect(estimateOf(lost({ terms }))).toBe(toNanoUsd(100))
+  })
+
+  it('is the part of it that whoever was asked last would have cost, where others are dearer', () => {
+    const terms = termsOf({ input: 0, second: 5 }, { input: 0, second: 20 })
+    expect(estimateOf(lost({ terms }))).toBe(toNanoUsd(25))
+    expect(estimateOf(lost({ terms, asked: [FIRST, SECOND] }))).toBe(toNanoUsd(100))
+  })
+
+  it('is all of it where somebody is paid by the token as well', () => {
+    const terms = termsOf({ input: 0, second: 5 }, { input: 3, second: 20 })
+    expect(estimateOf(lost({ terms }))).toBe(toNanoUsd(100))
   })
 
   it('never exceeds what was held', () => {

@@ -58,10 +58,31 @@ function note(
 /** What the input and what was delivered cost at the prices that were fixed, and never more than was held. */
 export function estimateOf(operation: Operation): NanoUsd {
   const { hold, outputTokens } = operation
-  const asked = askedLast(operation)
+  const terms = termsOf(operation)
+  const asked = askedLast(operation, terms)
   if (asked === undefined) return ZERO_USD
+  const share = unitShare(asked, terms)
+  if (share !== undefined) return toNanoUsd(Math.ceil(hold.amount * share))
   const cost = costOf(usageOf(hold.inputTokens, outputTokens), asked.price)
   return toNanoUsd(Math.min(cost, hold.amount))
+}
+
+/**
+ * What is not counted in tokens was fixed with the hold, which pays the dearest of all who might have been asked: a
+ * cheaper one has its part of it. Undefined where tokens are all that is paid.
+ */
+function unitShare({ price }: TermsEntry, terms: Terms): number | undefined {
+  const rate = unitRate(price)
+  if (rate === 0) return undefined
+  const all = terms.map((entry) => entry.price)
+  // Where tokens are paid as well, what part of the hold was for which cannot be told.
+  if (all.some(({ input, output }) => input + output > 0)) return 1
+  return rate / Math.max(...all.map(unitRate))
+}
+
+/** No model has more than one of these. */
+function unitRate({ search, character, second }: TermsEntry['price']): number {
+  return (search ?? 0) + (character ?? 0) + (second ?? 0)
 }
 
 /** The audit row of an operation that leaves its review, by hand or by a rule. */
@@ -70,7 +91,7 @@ export function resolvedRow(
   decision: Resolution | Exclude<LedgerPolicy['recovery'], 'keep'>,
 ): AuditRow {
   const { hold } = operation
-  const asked = askedLast(operation)
+  const asked = askedLast(operation, termsOf(operation))
   const model = asked?.model ?? hold.model
   const resolution = typeof decision === 'string' ? byRule(operation, decision) : decision
   const cost = toNanoUsd(Math.min(resolution.cost, hold.amount))
@@ -116,10 +137,13 @@ function byRule(operation: Operation, rule: 'charge_estimate' | 'charge_hold'): 
     : { cost: estimateOf(operation), by, reason: 'the input and what is known to be delivered' }
 }
 
-/** Of those that may have been asked, the one that is known to have been asked last. */
-function askedLast({ hold, asked }: Operation): TermsEntry | undefined {
+function termsOf({ hold }: Operation): Terms {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its own print, from its own chain
-  const terms = JSON.parse(hold.terms) as Terms
+  return JSON.parse(hold.terms) as Terms
+}
+
+/** Of those that may have been asked, the one that is known to have been asked last. */
+function askedLast({ asked }: Operation, terms: Terms): TermsEntry | undefined {
   const last = asked.at(-1)
   return terms.find((entry) => last !== undefined && isMeant(last, entry)) ?? terms[0]
 }

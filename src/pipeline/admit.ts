@@ -16,7 +16,7 @@ const QUOTED_LENGTH_MAX = 64
 
 export function admit(call: Received, plant: Plant): Admitted {
   const sessionHeader = checkSession(call.sessionHeader)
-  const facts = call.dialect.peek(call.body)
+  const facts = call.form?.facts ?? call.dialect.peek(call.body)
   const passed = call.dialect.relay.headers?.(call.headers)
   call.asked.model = facts.model
   call.asked.stream = facts.stream

@@ -8,6 +8,7 @@ import type { Evidence } from '../core/audit.ts'
 import type { Chain } from '../core/chain.ts'
 import type { Places } from '../core/places.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Form } from '../core/form.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Price, Usage } from '../core/usage.ts'
 import type { Dialect, Facts } from '../dialects/dialect.ts'
@@ -54,6 +55,8 @@ export interface Plant {
   readonly limits: Limits
   /** What another language cannot say is refused, and not only told. */
   readonly refusesLosses: boolean
+  /** The model of a transcription that names none; undefined where there is none. */
+  readonly transcriptionModel: string | undefined
   /** How the models are listed: as an array, as a list object, or as the client at hand reads them. */
   readonly modelsShape: 'auto' | 'array' | 'list'
   readonly keyring: Keyring
@@ -114,7 +117,9 @@ export interface Received {
   readonly key: KeyRecord
   /** What the call is made for; undefined where the key belongs to no project and the call names none. */
   readonly projectId: string | undefined
+  /** Of a form nothing. */
   readonly body: Uint8Array
+  readonly form: SentForm | undefined
   /** The right to the Idempotency-Key that it is asked under: written with the hold, and over with its end. */
   readonly claim: Ticket | undefined
   readonly headers: Headers
@@ -126,6 +131,12 @@ export interface Received {
   readonly startedMs: number
   /** What is known of it should it be refused. */
   readonly asked: Asked
+}
+
+/** A form, and what was read from it while it was at hand. */
+export interface SentForm {
+  readonly form: Form
+  readonly facts: Facts
 }
 
 /** Filled in as the body is read. */

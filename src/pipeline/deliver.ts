@@ -41,9 +41,13 @@ export async function deliverUnary(
   const settled = price(call, outcome, plant)
   const settling = settle(call, outcome, settled, plant)
   if (call.claim !== undefined)
-    keepAnswer(call, answer.bytes, unaryHeaders(call, settled, durably(outcome)))
+    keepAnswer(call, answer.bytes, {
+      ...unaryHeaders(call, settled, durably(outcome)),
+      ...(answer.contentType !== undefined && { 'content-type': answer.contentType }),
+    })
   const settlement = await settling
   const headers = unaryHeaders(call, settled, settlement)
+  if (answer.contentType !== undefined) headers['content-type'] = answer.contentType
   if (settlement === 'pending') headers[CODE_HEADER] = pendingCode(call, settled, plant)
   if (call.rate !== undefined) Object.assign(headers, rateHeaders(call.rate))
   return new Response(answer.bytes, { headers })
@@ -55,12 +59,12 @@ function hasLeft(call: Held, plant: Plant): boolean {
 }
 
 /** What is kept is kept in one commit with the end of the books, so there they are closed. */
-function durably({ evidence }: Outcome): Settlement {
+export function durably({ evidence }: Outcome): Settlement {
   return isEstimate(evidence) ? 'estimated' : 'settled'
 }
 
 /** The answer is out and its books are not closed yet. They will be: nobody is to ask again. */
-function pendingCode({ facts }: Held, { cost }: Settled, { ledger }: Plant): ProblemCode {
+export function pendingCode({ facts }: Held, { cost }: Settled, { ledger }: Plant): ProblemCode {
   if (cost === 0) return 'settlement_pending'
   if (facts.stream) return 'streaming_settlement_failed'
   return ledger.downSince === undefined
@@ -69,7 +73,7 @@ function pendingCode({ facts }: Held, { cost }: Settled, { ledger }: Plant): Pro
 }
 
 /** One literal, because this is made for every call. */
-function unaryHeaders(
+export function unaryHeaders(
   call: Held,
   settled: Settled,
   settlement: Settlement,

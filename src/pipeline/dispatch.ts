@@ -2,7 +2,7 @@
 // and without waiting; the caller's own fault, and the caller's leaving, end it.
 import { advise, GatewayError } from '../core/problem.ts'
 import type { AttemptNote } from '../core/record.ts'
-import type { AnswerFacts } from '../dialects/dialect.ts'
+import type { AnswerFacts, Expressed, Facts } from '../dialects/dialect.ts'
 import { readBody } from '../upstream/body.ts'
 import { asFailure } from '../upstream/client.ts'
 import { AttemptFailure } from '../upstream/failure.ts'
@@ -10,7 +10,8 @@ import { CallerGone, Lifeline } from '../upstream/lifeline.ts'
 import type { Awaited } from '../routing/lane.ts'
 import { isRequested } from '../routing/judge.ts'
 import type { Attempt } from '../routing/routes.ts'
-import type { Held, Plant, Try } from './call.ts'
+import { askPieces, isBatch } from './batch.ts'
+import type { Held, Plant, SentForm, Try } from './call.ts'
 import { isUntouched } from './claim.ts'
 import { convertAnswer, convertRequest, dropThoughts } from './convert.ts'
 import { isRelayed } from './request.ts'
@@ -22,9 +23,7 @@ import { isAsked, Tour } from './tour.ts'
 
 const PATIENCE_MS = 100
 
-export interface UnaryAnswer extends AnswerFacts {
-  readonly bytes: Uint8Array
-}
+export interface UnaryAnswer extends AnswerFacts, Expressed {}
 
 export function dispatchUnary(call: Held, plant: Plant): Promise<UnaryAnswer> {
   return firstOf(call, plant, (attempt) => askUnary(call, attempt, plant))
@@ -35,9 +34,9 @@ export function dispatchStream(call: Held, plant: Plant): Promise<RelayStream> {
   return firstOf(call, plant, (attempt) => askStream(call, attempt, plant))
 }
 
-type Ask<Answer> = (attempt: Attempt) => Promise<Answer>
+export type Ask<Answer> = (attempt: Attempt) => Promise<Answer>
 
-async function firstOf<Answer>(call: Held, plant: Plant, ask: Ask<Answer>): Promise<Answer> {
+export async function firstOf<Answer>(call: Held, plant: Plant, ask: Ask<Answer>): Promise<Answer> {
   const tour = new Tour(call, plant)
   try {
     for (let index = tour.next(); index !== undefined; index = tour.next()) {
@@ -135,13 +134,15 @@ async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<Una
   const lifeline = openLifeline(call, plant)
   let response: Response | undefined
   try {
+    if (isBatch(call, attempt)) {
+      const bytes = await askPieces(call, lifeline, plant)
+      return answerOf(bytes, call, attempt)
+    }
     response = await send(call, lifeline, plant)
     lifeline.heard()
     hear(response, attempt, plant)
     if (!response.ok) response = await sendAgain(response, call, lifeline, plant)
-    const bytes = await readBody(response, plant.limits.answerBytesMax)
-    const facts = readFacts(bytes, attempt)
-    return { bytes: express(bytes, facts, call), ...facts }
+    return answerOf(await readBody(response, answerMax(attempt, plant)), call, attempt)
   } catch (thrown) {
     const failure = asFailure(thrown, lifeline.signal, response !== undefined)
     // Whatever the supplier is still sending has no reader any more.
@@ -150,6 +151,18 @@ async function askUnary(call: Held, attempt: Attempt, plant: Plant): Promise<Una
   } finally {
     lifeline.release()
   }
+}
+
+function answerOf(bytes: Uint8Array, call: Held, attempt: Attempt): UnaryAnswer {
+  const facts = readFacts(bytes, attempt, call.facts)
+  return { ...express(bytes, facts, call), ...facts }
+}
+
+/** Numbers as text are long: what is a large answer elsewhere is a usual one of embeddings. */
+const EMBEDDINGS_FACTOR = 4
+
+function answerMax({ dialect }: Attempt, { limits: { answerBytesMax } }: Plant): number {
+  return dialect.task === 'embedding' ? EMBEDDINGS_FACTOR * answerBytesMax : answerBytesMax
 }
 
 async function askStream(call: Held, attempt: Attempt, plant: Plant): Promise<RelayStream> {
@@ -184,7 +197,7 @@ function answered(call: Held, { clock }: Plant): void {
   call.session?.answered(attempt.candidate.lane, now, firstMs)
 }
 
-function openLifeline(call: Held, plant: Plant): Lifeline {
+export function openLifeline(call: Held, plant: Plant): Lifeline {
   const lifeline = new Lifeline(plant.clock, call.caller, plant.lifelines)
   if (isDrained(call, plant)) drain(lifeline, call, plant)
   return lifeline
@@ -194,7 +207,7 @@ function openLifeline(call: Held, plant: Plant): Lifeline {
  * What another has sealed is worth nothing to whoever refuses it: the conversation goes on without it. Every other
  * refusal is thrown.
  */
-async function sendAgain(
+export async function sendAgain(
   refused: Response,
   call: Held,
   lifeline: Lifeline,
@@ -220,7 +233,7 @@ function isAboutThoughts(
   return attempt.dialect.problem.refusesThoughts?.(problem) === true
 }
 
-function send(call: Held, lifeline: Lifeline, plant: Plant): Promise<Response> {
+export function send(call: Held, lifeline: Lifeline, plant: Plant): Promise<Response> {
   const tried = call.tries.at(-1)!
   const { upstream, path, timeouts } = tried.attempt
   // Each attempt has the whole of it: a share would cut off models that think for minutes.
@@ -231,7 +244,17 @@ function send(call: Held, lifeline: Lifeline, plant: Plant): Promise<Response> {
     tried.losses = losses
     return upstream.post(path, body, lifeline, headers)
   }
+  if (call.form !== undefined) return sendForm(call.form, tried.attempt, lifeline)
   return upstream.post(path, patch(call, tried, plant), lifeline, call.passed)
+}
+
+function sendForm(
+  { form, facts }: SentForm,
+  { upstream, path, dialect, rewrite }: Attempt,
+  lifeline: Lifeline,
+): Promise<Response> {
+  const { body, headers } = dialect.relay.patchForm!(form, facts, rewrite)
+  return upstream.post(path, body, lifeline, headers)
 }
 
 /** The request in its own language, but for the listed splices. */
@@ -250,26 +273,32 @@ function patch(call: Held, tried: Try, plant: Plant): Uint8Array {
 }
 
 /** What is left of the supplier's limits matters only where there is a choice between credentials. */
-function hear(response: Response, { candidate }: Attempt, { clock }: Plant): void {
+export function hear(response: Response, { candidate }: Attempt, { clock }: Plant): void {
   if (candidate.credential !== undefined) candidate.lane.hear(response, clock)
 }
 
 /** An error inside of a 200 is the supplier's own text, which may repeat our credential to us. */
-function readFacts(bytes: Uint8Array, attempt: Attempt): AnswerFacts {
+function readFacts(bytes: Uint8Array, attempt: Attempt, asked?: Facts): AnswerFacts {
   try {
-    return attempt.dialect.relay.read(bytes)
+    return attempt.dialect.relay.read(bytes, asked)
   } catch (thrown) {
     throw thrown instanceof GatewayError ? inBand(scrub(thrown, attempt), attempt) : thrown
   }
 }
 
 /** As the caller reads it: converted, or filled in where the supplier is known to leave things out, or as it came. */
-function express(bytes: Uint8Array, facts: AnswerFacts, call: Held): Uint8Array {
+function express(bytes: Uint8Array, facts: AnswerFacts, call: Held): Expressed {
   const tried = call.tries.at(-1)!
   const { dialect, modelId, rewrite } = tried.attempt
-  if (!isRelayed(call, tried.attempt)) return convertAnswer(call, tried, bytes, facts)
-  if (rewrite.normalize !== true) return bytes
-  return dialect.relay.normalize?.answer(bytes, basicsOf(call, modelId)) ?? bytes
+  if (!isRelayed(call, tried.attempt)) return { bytes: convertAnswer(call, tried, bytes, facts) }
+  const { relay } = dialect
+  if (relay.express !== undefined) {
+    const expressed = relay.express(bytes, call.facts, basicsOf(call, modelId))
+    if (expressed.losses !== undefined) tried.losses = expressed.losses
+    return expressed
+  }
+  if (rewrite.normalize !== true) return { bytes }
+  return { bytes: relay.normalize?.answer(bytes, basicsOf(call, modelId)) ?? bytes }
 }
 
 function isEventStream(response: Response): boolean {

@@ -15,7 +15,7 @@ import { findSession } from '../routing/session-id.ts'
 import type { Session } from '../routing/sessions.ts'
 import type { CallerLine } from '../upstream/lifeline.ts'
 import { admit } from './admit.ts'
-import type { Admitted, Plant, Received } from './call.ts'
+import type { Admitted, Plant, Received, SentForm } from './call.ts'
 import { Ask } from './hold.ts'
 import { isRelayed, Request } from './request.ts'
 import { findOwnSession, judge, list, lossesOf, nobody, type Listed } from './plan.ts'
@@ -28,7 +28,9 @@ export interface Supposed {
   readonly key: KeyRecord
   /** Throws where the key may not call for what was named. */
   readonly projectOf: (key: KeyRecord) => string | undefined
+  /** Of a form nothing. */
   readonly body: Uint8Array
+  readonly form: SentForm | undefined
   readonly sessionHeader: string | undefined
   readonly caller: CallerLine
 }
@@ -76,7 +78,7 @@ export interface Foretold {
 
 /** Throws only what is wrong with the request itself, as the endpoint would. */
 export async function explain(supposed: Supposed, plant: Plant): Promise<Explanation> {
-  const facts = supposed.dialect.peek(supposed.body)
+  const facts = supposed.form?.facts ?? supposed.dialect.peek(supposed.body)
   const found = new Findings()
   const stage = onStage(plant)
   const key = found.try(() => plant.keyring.current(supposed.key)) ?? supposed.key
@@ -243,7 +245,7 @@ function onStage(plant: Plant): Plant {
 }
 
 function receive(supposed: Supposed, projectId: string | undefined, { clock }: Plant): Received {
-  const { id, path, dialect, key, body, sessionHeader, caller } = supposed
+  const { id, path, dialect, key, body, form, sessionHeader, caller } = supposed
   return {
     id,
     path,
@@ -257,6 +259,7 @@ function receive(supposed: Supposed, projectId: string | undefined, { clock }: P
     caller,
     at: clock.now(),
     startedMs: clock.elapsed(),
+    form,
     asked: { model: '', stream: false },
   }
 }

@@ -8,15 +8,19 @@ import { keepFailure, leaveClaim } from './claim.ts'
 import { deliverStream, deliverUnary, recordLeaving } from './deliver.ts'
 import { dispatchStream, dispatchUnary } from './dispatch.ts'
 import { hold } from './hold.ts'
+import { checkLengths } from './lengths.ts'
 import { plan } from './plan.ts'
 import { recordRefusal } from './refuse.ts'
 import { settleFailed } from './settle.ts'
+import { deliverSound, dispatchSound } from './sound.ts'
 
 export async function handle(call: Received, plant: Plant): Promise<Response> {
   let held: Held
   try {
     const admitted = admit(call, plant)
     const planned = plan(admitted, plant)
+    if (planned.facts.limited !== undefined)
+      await checkLengths(planned, planned.facts.limited, plant)
     held = await hold(planned, plant)
   } catch (thrown) {
     call.claim?.release()
@@ -25,6 +29,8 @@ export async function handle(call: Received, plant: Plant): Promise<Response> {
   }
   try {
     // Once a stream has begun, its delivery keeps the books itself.
+    if (held.facts.answersSound === true)
+      return deliverSound(held, await dispatchSound(held, plant), plant)
     if (held.facts.stream) return await deliverStream(held, dispatchStream(held, plant), plant)
     return await deliverUnary(held, await dispatchUnary(held, plant), plant)
   } catch (thrown) {

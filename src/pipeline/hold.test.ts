@@ -27,6 +27,7 @@ function planned(bytes: number, elsewhere?: string, contextWindow?: number): Pla
   const attempt = {
     route,
     rewrite: { model: 'm' },
+    dialect: {},
     modelId: 'm',
     supplier: { id: 'fake', region: 'EU' },
   }

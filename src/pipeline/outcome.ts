@@ -10,15 +10,30 @@ import type { RelayStream } from './relay.ts'
 
 export function unaryOutcome(
   call: Held,
-  { usage, outputBytes, audioBytes }: UnaryAnswer,
+  { usage: told, outputBytes, audioBytes }: UnaryAnswer,
   hasLeft: boolean,
 ): Outcome {
+  const usage = told !== undefined && tellsPaid(told, call) ? told : undefined
   return {
     ...describeEnd(hasLeft ? new CallerGone() : undefined),
     evidence: usage === undefined ? 'counted' : 'reported',
-    usage: usage ?? countAll(call, outputBytes, audioBytes),
+    usage: withUnits(usage ?? countAll(call, outputBytes, audioBytes), call),
     firstTokenMs: undefined,
   }
+}
+
+/** Who tells units alone has told nothing of tokens, where these are what is paid. */
+function tellsPaid({ units, inputTokens, outputTokens }: Usage, { tries }: Held): boolean {
+  if (units === undefined || inputTokens + outputTokens > 0) return true
+  const { input, output } = tries.at(-1)!.price
+  return input + output === 0
+}
+
+/** Who tells tokens alone is paid for the rest as it was asked for. */
+function withUnits(usage: Usage, { facts: { load } }: Held): Usage {
+  return usage.units !== undefined || load.units === undefined
+    ? usage
+    : { ...usage, units: load.units }
 }
 
 export function streamOutcome(

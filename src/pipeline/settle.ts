@@ -190,9 +190,11 @@ function lossesOf({ tries }: Held): readonly string[] | undefined {
 /** Parts of the usage that have prices of their own. */
 function partsOf({ usage }: Outcome): CallDetails | undefined {
   if (usage === undefined) return undefined
-  const { cachedTokens, cacheWriteTokens, cacheWriteLongTokens, reasoningTokens } = usage
-  if (cachedTokens + cacheWriteTokens + reasoningTokens === 0) return undefined
+  const { cachedTokens, cacheWriteTokens, cacheWriteLongTokens, reasoningTokens, units } = usage
+  const special = cachedTokens + cacheWriteTokens + reasoningTokens
+  if (special === 0) return units && { units }
   return {
+    ...(units !== undefined && { units }),
     cachedTokens,
     cacheWriteTokens,
     ...(cacheWriteLongTokens > 0 && { cacheWriteLongTokens }),

@@ -26,10 +26,11 @@ export function termsOf(attempts: readonly Attempt[], prices: readonly Price[]):
     model: modelId,
     price: prices[index]!,
   }))
-  const list = attempts.map(({ route, rewrite }, index) => ({
+  const list = attempts.map(({ route, rewrite, dialect }, index) => ({
     price: prices[index]!,
     limits: route.limits,
-    refusesLimit: rewrite.outputLimit === 'refused',
+    // Only in chats can less be asked for.
+    refusesLimit: rewrite.outputLimit === 'refused' || dialect.task !== undefined,
   }))
   const made = { prices, text: JSON.stringify(terms), list }
   known.set(attempts, made)

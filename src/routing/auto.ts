@@ -174,7 +174,10 @@ function findRoutes(routes: Routes, { models }: AutoConfig): readonly Route[] {
   return routes.models.flatMap(({ id, aliasOf }) => {
     const route = aliasOf === undefined ? routes.find(id) : undefined
     if (route === undefined) return []
-    return route.candidates.some((candidate) => candidate.route.byNameOnly === true) ? [] : route
+    const isNobodys = route.candidates.some(
+      (candidate) => candidate.route.byNameOnly === true || candidate.route.task !== undefined,
+    )
+    return isNobodys ? [] : route
   })
 }
 

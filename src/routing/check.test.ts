@@ -1,11 +1,22 @@
 // What is told about names of a configuration that lead nowhere: each reads as a whole behind its place in the file.
 import { describe, expect, it } from 'bun:test'
 import { Auto } from '../config/auto.ts'
+import type { ConfigFault } from '../config/fault.ts'
+import { ConfigSchema } from '../config/schema.ts'
 import { findNameFaults, type Serving } from './check.ts'
+
+const DEFAULTS = ConfigSchema.parse({}).defaults
 
 const SUPPLIERS: readonly Serving[] = [
   { id: 'one', models: new Map(['large-a', 'large-b'].map((id) => [id, {}])) },
   { id: 'two', models: new Map([['small', {}]]) },
+  {
+    id: 'ears',
+    models: new Map([
+      ['hears', { task: 'transcription' }],
+      ['speaks', { task: 'speech' }],
+    ]),
+  },
   { id: 'rack', models: new Map(), anyModel: [] },
   { id: 'plans', models: new Map(['agent-a', 'agent-b'].map((id) => [id, {}])), oauth: {} },
 ]
@@ -19,9 +30,17 @@ function tell(
     Object.entries(models).map(([id, fallbacks]) => [id, { fallbacks: [...fallbacks] }]),
   )
   const auto = { ...Auto.parse({}), ...(choice !== undefined && { models: [...choice] }) }
-  return findNameFaults({ models: wishes, aliases, auto }, SUPPLIERS).map(
-    ({ path, message }) => `${path.join('.')} ${message}`,
-  )
+  return print(findNameFaults({ models: wishes, aliases, auto, defaults: DEFAULTS }, SUPPLIERS))
+}
+
+function print(faults: readonly ConfigFault[]): readonly string[] {
+  return faults.map(({ path, message }) => `${path.join('.')} ${message}`)
+}
+
+function tellDefault(transcription: string): readonly string[] {
+  const defaults = { ...DEFAULTS, transcription }
+  const aliases = { ears: 'hears', mouth: 'ears/speaks' }
+  return print(findNameFaults({ models: {}, aliases, auto: Auto.parse({}), defaults }, SUPPLIERS))
 }
 
 describe('models that stand in', () => {
@@ -42,6 +61,7 @@ describe('models that stand in', () => {
     [['rack/any'], '0 is no model that a supplier of this file lists'],
     [['quick'], '0 is another name for a model: write the id of that model itself'],
     [['small', 'agent-a'], '1 is served to native agents alone, and large-a to all others: name'],
+    [['hears'], '0 is a model for transcription, and large-a is one for chat: name one that does'],
   ])('are refused: %j', (fallbacks, start) => {
     const told = tell({ 'large-a': fallbacks }, { quick: 'small' })
     expect(told).toHaveLength(1)
@@ -109,5 +129,26 @@ describe('models to choose from', () => {
     const told = tell({}, { quick: 'small' }, choice)
     expect(told).toHaveLength(1)
     expect(told[0]).toStartWith(`auto.models.${start}`)
+  })
+})
+
+describe('the model of a transcription that names none', () => {
+  it.each(['hears', 'ears/hears', 'ears', 'rack/whisper'])('may be %s', (name) => {
+    expect(tellDefault(name)).toEqual([])
+  })
+
+  it.each([
+    [
+      'heers',
+      'is no model that is served (did you mean hears?): write an id that `gateway models`',
+    ],
+    ['gone-away', 'is no model that is served: write an id'],
+    ['speaks', 'is a model for speech: name one that transcribes'],
+    ['mouth', 'is a model for speech'],
+    ['small', 'is a model for chat'],
+  ])('is refused: %s', (name, start) => {
+    const told = tellDefault(name)
+    expect(told).toHaveLength(1)
+    expect(told[0]).toStartWith(`defaults.transcription ${start}`)
   })
 })

@@ -1,13 +1,14 @@
-// What is wrong with the names of a configuration: models that stand in for others, models to choose from and other
-// names for models, as only who is served can tell. A name that leads nowhere stops a start, because it would be noticed in an outage.
+// What is wrong with the names of a configuration: models that stand in for others, models to choose from, other names
+// for models and the one that transcribes unasked, as only who is served can tell. A name that leads nowhere stops a start, because it would be noticed in an outage.
 import { ConfigFault } from '../config/fault.ts'
 import { findClosest } from '../config/names.ts'
 import type { Config } from '../config/schema.ts'
+import type { Task } from '../core/task.ts'
 
 /** Of a supplier what names depend on. */
 export interface Serving {
   readonly id: string
-  readonly models: ReadonlyMap<string, unknown>
+  readonly models: ReadonlyMap<string, { readonly task?: Task | undefined }>
   /** Set where any name behind its own is a model of it. */
   readonly anyModel?: unknown
   /** Set where it is called by sign-ins, and by native agents alone. */
@@ -15,7 +16,7 @@ export interface Serving {
 }
 
 export function findNameFaults(
-  { models, aliases, auto }: Pick<Config, 'models' | 'aliases' | 'auto'>,
+  { models, aliases, auto, defaults }: Pick<Config, 'models' | 'aliases' | 'auto' | 'defaults'>,
   suppliers: readonly Serving[],
 ): readonly ConfigFault[] {
   const names = new Names(suppliers, aliases)
@@ -33,6 +34,7 @@ export function findNameFaults(
       return reason === undefined ? [] : new ConfigFault(['aliases', alias], reason)
     }),
     ...checkChoice(auto.models ?? [], names, plain),
+    ...checkTranscription(defaults.transcription, names),
   ]
 }
 
@@ -41,13 +43,15 @@ function isNative({ oauth }: Serving): boolean {
 }
 
 class Names {
-  readonly #ids: ReadonlySet<string>
+  /** Ids, and what each of them does: the same wherever it is served. */
+  readonly #ids: ReadonlyMap<string, Task>
   readonly #pins: ReadonlyMap<string, string>
   readonly #open: readonly string[]
   readonly #aliases: Readonly<Record<string, string>>
 
   constructor(suppliers: readonly Serving[], aliases: Readonly<Record<string, string>>) {
-    this.#ids = new Set(suppliers.flatMap(({ models }) => [...models.keys()]))
+    const served = suppliers.flatMap(({ models }) => [...models])
+    this.#ids = new Map(served.map(([id, { task = 'chat' }]) => [id, task] as const))
     this.#pins = new Map(
       suppliers.flatMap(({ id, models }) =>
         [...models.keys()].map((model) => [`${id}/${model}`, model] as const),
@@ -71,6 +75,12 @@ class Names {
     return this.#open.some((prefix) => name.startsWith(prefix) && name.length > prefix.length)
   }
 
+  /** What a name does that is a model, one at one supplier or another name for either; undefined where nobody knows. */
+  taskOf(name: string): Task | undefined {
+    const meant = this.#aliases[name] ?? name
+    return this.#ids.get(this.pinned(meant) ?? meant)
+  }
+
   isServed(name: string): boolean {
     return this.isModel(name) || this.pinned(name) !== undefined || this.isOpen(name)
   }
@@ -81,7 +91,7 @@ class Names {
 
   /** In brackets, to stand behind what is wrong. */
   hint(name: string): string {
-    const closest = findClosest(name, [...this.#ids])
+    const closest = findClosest(name, [...this.#ids.keys()])
     return closest === undefined ? '' : ` (did you mean ${closest}?)`
   }
 }
@@ -126,12 +136,28 @@ function checkChoice(
   })
 }
 
+/** Any name that callers may use. */
+function checkTranscription(name: string | undefined, names: Names): readonly ConfigFault[] {
+  if (name === undefined) return []
+  const path = ['defaults', 'transcription']
+  if (!names.isServed(name) && !names.isAlias(name))
+    return [
+      new ConfigFault(
+        path,
+        `is no model that is served${names.hint(name)}: write an id that \`gateway models\` shows, or <supplier>/<id>`,
+      ),
+    ]
+  const task = names.taskOf(name)
+  if (task === undefined || task === 'transcription') return []
+  return [new ConfigFault(path, `is a model for ${task}: name one that transcribes, or remove it`)]
+}
+
 // What the file says is not quoted: it may have come from a variable, and a wrong one at that.
 
 function findFlaw(name: string, id: string, isAgain: boolean, names: Names): string | undefined {
   if (name === id) return 'is the model itself: name another one, or remove it'
   if (isAgain) return 'stands there a second time: remove one of the two'
-  if (names.isModel(name)) return undefined
+  if (names.isModel(name)) return findOtherTask(name, id, names)
   const pinned = names.pinned(name)
   if (pinned !== undefined)
     return `is a model at one supplier, and a model stands in wherever it is served: write ${pinned}`
@@ -150,9 +176,21 @@ function findWall(name: string, id: string, sides: readonly Names[]): string | u
     : `is no model of a native supplier, and ${id} is served by these alone: name one of theirs, or remove it`
 }
 
+/** One that does something else would never be asked. */
+function findOtherTask(name: string, id: string, names: Names): string | undefined {
+  const [own, other] = [names.taskOf(id), names.taskOf(name)]
+  return own === other
+    ? undefined
+    : `is a model for ${other}, and ${id} is one for ${own}: name one that does the same`
+}
+
 function findBadChoice(name: string, isAgain: boolean, names: Names): string | undefined {
   if (isAgain) return 'stands there a second time: remove one of the two'
-  if (names.isServed(name)) return undefined
+  const task = names.taskOf(name) ?? 'chat'
+  if (names.isServed(name))
+    return task === 'chat'
+      ? undefined
+      : `is a model for ${task}, and chats are chosen for: remove it`
   if (names.isAlias(name)) return 'is another name for a model: write the id of that model itself'
   return `is no model that is served${names.hint(name)}: write an id that \`gateway models\` shows, or <supplier>/<id>`
 }

@@ -147,7 +147,9 @@ function isInScope({ supplier: { identity } }: Candidate, place: CallPlace | und
   return projectIds === undefined || projectIds.includes(place?.projectId ?? '')
 }
 
-function findLack({ load, usesTools }: Need, candidate: Candidate): number {
+function findLack({ load, usesTools, dialect }: Need, candidate: Candidate): number {
+  // What others can do is their task.
+  if (dialect.task !== undefined) return LISTED
   if (load.images > 0 && lacks(candidate, 'images')) return NO_IMAGES
   if ((load.asksAudio || load.audioBytes > 0) && lacks(candidate, 'audio')) return NO_AUDIO
   if (usesTools && lacks(candidate, 'tools')) return NO_TOOLS

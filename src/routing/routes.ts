@@ -4,6 +4,7 @@ import type { RegionTree } from '../catalog/regions.ts'
 import type { Capability } from '../catalog/model.ts'
 import type { Policy } from '../config/routing.ts'
 import { hashSecret } from '../core/ids.ts'
+import type { Task } from '../core/task.ts'
 import type { Dialect, Rewrite } from '../dialects/dialect.ts'
 import type { ModelRoute, Service, Signature, Supplier, Timeouts } from '../suppliers/supplier.ts'
 import type { Upstream } from '../upstream/client.ts'
@@ -70,6 +71,8 @@ export interface Attempt {
   readonly path: string
   /** Where it counts the tokens of a request in this language; undefined where it does not. */
   readonly countPath: string | undefined
+  /** How many inputs it takes at once; undefined: as many as anybody sends. */
+  readonly inputsMax: number | undefined
   readonly rewrite: Rewrite
   readonly timeouts: Timeouts
   readonly upstream: Upstream
@@ -103,6 +106,8 @@ export interface ListedModel {
   /** A key that has one of these on its list may ask for it. */
   readonly names: readonly string[]
   readonly ownedBy: string
+  /** What it does: where it can be asked for. */
+  readonly task: Task
   /** Regions in which some supplier serves it, and all that these lie in. */
   readonly regions: ReadonlySet<string>
   /** What it is another name for; undefined for a model of its own. */
@@ -232,7 +237,7 @@ interface Served {
 }
 
 function createCandidate(served: Served, places: Places, parts: RouteParts): Candidate {
-  const { modelId, supplier, route } = served
+  const { modelId, supplier, route, isOpen } = served
   const { place, list } = places.get(supplier.id)!
   const attempts: Attempt[] = []
   const candidate: Candidate = {
@@ -247,7 +252,7 @@ function createCandidate(served: Served, places: Places, parts: RouteParts): Can
     lane: laneOf(served, parts),
     attempts,
   }
-  for (const service of servicesFor(supplier, route))
+  for (const service of servicesFor(supplier, route, isOpen))
     attempts.push(createAttempt(candidate, service, parts))
   return candidate
 }
@@ -263,8 +268,11 @@ function laneOf({ modelId, supplier, isOpen }: Served, { lanes }: RouteParts): L
   return lane
 }
 
-/** In the order in which they are preferred. */
-function servicesFor({ services }: Supplier, { dialects }: ModelRoute): readonly Service[] {
+/** Those for what the model does, in the order in which they are preferred; what only callers know may do anything. */
+function servicesFor(supplier: Supplier, route: ModelRoute, isOpen: boolean): readonly Service[] {
+  if (isOpen) return supplier.services
+  const { dialects, task = 'chat' } = route
+  const services = supplier.services.filter(({ dialect }) => (dialect.task ?? 'chat') === task)
   if (dialects === undefined) return services
   return dialects.flatMap((id) => services.filter(({ dialect }) => dialect.id === id))
 }
@@ -279,7 +287,7 @@ function accountOf({ id, origin, region, credential, identity }: Supplier): stri
 
 function createAttempt(
   candidate: Candidate,
-  { dialect, path, countPath, signature, quirks }: Service,
+  { dialect, path, countPath, inputsMax, signature, quirks }: Service,
   parts: RouteParts,
 ): Attempt {
   const { modelId, supplier, route } = candidate
@@ -291,6 +299,7 @@ function createAttempt(
     dialect,
     path: withModel(path, route.as),
     countPath: countPath === undefined ? undefined : withModel(countPath, route.as),
+    inputsMax,
     rewrite: { ...(quirks ?? supplier.quirks), model: route.as },
     timeouts: { ...parts.timeouts, ...supplier.timeouts, ...route.timeouts },
     upstream: parts.upstreamOf(supplier, signature ?? supplier.signature),
@@ -343,7 +352,8 @@ class OpenRoutes {
 function toListed({ name, names, candidates }: Route, aliasOf: string | undefined): ListedModel {
   const own = candidates.filter(({ rank }) => rank === 0)
   const regions = new Set(own.flatMap((candidate) => [...candidate.regions]))
-  return { id: name, names, ownedBy: own[0]!.route.ownedBy, regions, aliasOf }
+  const { ownedBy, task = 'chat' } = own[0]!.route
+  return { id: name, names, ownedBy, task, regions, aliasOf }
 }
 
 /** What a model is known to lack; nothing is known of one without a list. */

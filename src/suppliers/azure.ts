@@ -5,6 +5,7 @@ import type { Quirks } from '../dialects/quirk.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { openaiResponses } from '../dialects/openai-responses/index.ts'
 import type { Kind, KindService, KindVersion } from './kind.ts'
+import { embeddings, speech, transcriptions } from './tasks.ts'
 
 /** Earlier ones refuse the question for usage, and a stream would be served unpaid (griptape #1640, 2025-02). */
 const OLDEST = '2024-09-01'
@@ -23,17 +24,50 @@ function chat(path: string, quirks: Quirks): KindService {
   return { dialect: openaiChat, path, signature: 'api-key', quirks }
 }
 
+const SIGNED = { signature: 'api-key' } as const
+/** An input is one of 2048 at most, however long it is (MicrosoftDocs/azure-docs #124129, 2024-08). */
+const BATCHED = { ...SIGNED, inputsMax: 2048 } as const
+/** A voice is demanded, as by the maker. */
+const VOICED = { ...SIGNED, default: { voice: 'alloy' } } as const
+
+/**
+ * What the present version has beside chats. Transcripts are not among it: its own address knows no deployments, and
+ * the dated one does (OpenWhispr #2038, 2026-09; vercel/ai #7985, 2025-08). Speech is still called a preview
+ * (learn.microsoft.com/azure/ai-services/openai/reference-preview-latest, seen 2026-11).
+ */
+const PRESENT_TASKS: readonly KindService[] = [
+  embeddings('/openai/v1/embeddings', BATCHED),
+  transcriptions(deployed('audio/transcriptions', '2025-03-01-preview'), SIGNED),
+  speech('/openai/v1/audio/speech?api-version=preview', VOICED),
+]
+
 /** Reasoning models refuse the old name of the limit, all others know the new one. */
 const PRESENT: KindVersion = {
   services: [
     chat(PRESENT_PATH, { usage: 'ask', maxTokensName: 'max_completion_tokens' }),
     RESPONSES,
+    ...PRESENT_TASKS,
   ],
+}
+
+/** The dated versions put the deployment in the path. */
+function deployed(what: string, version: string): string {
+  return `/openai/deployments/{model}/${what}?api-version=${version}`
+}
+
+/** Of the dated versions only the previews speak: their final ones describe no such path (2024-10-21). */
+function datedTasks(version: string): readonly KindService[] {
+  const heard = [
+    embeddings(deployed('embeddings', version), BATCHED),
+    transcriptions(deployed('audio/transcriptions', version), SIGNED),
+  ]
+  if (!version.endsWith('-preview')) return heard
+  return [...heard, speech(deployed('audio/speech', version), VOICED)]
 }
 
 export const azure: Kind = {
   id: 'azure',
-  services: [chat(PRESENT_PATH, { usage: 'ask' }), RESPONSES],
+  services: [chat(PRESENT_PATH, { usage: 'ask' }), RESPONSES, ...PRESENT_TASKS],
   environment: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
   servesOwn: true,
   versionOf(version) {
@@ -48,7 +82,7 @@ export const azure: Kind = {
       }
     // The dated versions do not all know the new name (their own descriptions, 2024-10-21), so that the
     // caller's is left alone.
-    const path = `/openai/deployments/{model}/chat/completions?api-version=${version}`
-    return { services: [chat(path, { usage: 'ask' })] }
+    const chats = chat(deployed('chat/completions', version), { usage: 'ask' })
+    return { services: [chats, ...datedTasks(version)] }
   },
 }

@@ -101,23 +101,25 @@ describe('a supplier of a known kind', () => {
       origin: 'https://api.openai.com',
       region: 'global',
       signature: 'bearer',
-      services: [
-        { dialect: openaiChat, path: '/v1/chat/completions' },
-        { dialect: openaiResponses, path: '/v1/responses', quirks: { usage: 'always' } },
-      ],
       quirks: { usage: 'ask', maxTokensName: 'max_completion_tokens' },
       timeouts: {},
       anyModel: undefined,
       allowPrivate: false,
     })
+    expect(supplier.services.slice(0, 2)).toMatchObject([
+      { dialect: openaiChat, path: '/v1/chat/completions' },
+      { dialect: openaiResponses, path: '/v1/responses', quirks: { usage: 'always' } },
+    ])
     expect(supplier.credential?.reveal()).toBe('sk-test')
     expect(Bun.inspect(supplier, { depth: 20 })).not.toContain('sk-test')
   })
 
-  it('serves the chat models that the catalogue lists for it', () => {
+  it('serves the models that the catalogue lists for it, whatever they do', () => {
+    const { reasoning: _, limits: __, capabilities: ___, ...plain } = LARGE
     expect([...configureOne(OPENAI).models]).toEqual([
       ['large', LARGE],
       ['small', { ...LARGE, as: 'small' }],
+      ['numbers', { ...plain, as: 'numbers', task: 'embedding', limits: { outputCeiling: 100 } }],
     ] as never)
   })
 
@@ -220,17 +222,58 @@ describe('the path of a service', () => {
     [
       'openrouter',
       '/api/v1',
-      ['/api/v1/chat/completions', '/api/v1/messages', '/api/v1/responses'],
+      [
+        '/api/v1/chat/completions',
+        '/api/v1/messages',
+        '/api/v1/responses',
+        '/api/v1/embeddings',
+        '/api/v1/rerank',
+        '/api/v1/audio/transcriptions',
+        '/api/v1/audio/speech',
+      ],
       [],
     ],
     [
       'fireworks',
       '/inference/v1',
-      ['/inference/v1/chat/completions', '/inference/v1/messages', '/inference/v1/responses'],
+      [
+        '/inference/v1/chat/completions',
+        '/inference/v1/messages',
+        '/inference/v1/responses',
+        '/inference/v1/embeddings',
+      ],
       [],
     ],
-    ['ollama', '/v1', ['/v1/chat/completions', '/v1/messages', '/v1/responses'], []],
-    ['mistral', '/v1', ['/v1/chat/completions', '/v1/responses'], []],
+    [
+      'ollama',
+      '/v1',
+      ['/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1/embeddings'],
+      [],
+    ],
+    ['xai', '/v1', ['/v1/chat/completions', '/v1/responses'], []],
+    // What one of them begins with is no prefix for the others.
+    [
+      'cohere',
+      '/compatibility/v1',
+      ['/compatibility/v1/chat/completions', '/compatibility/v1/embeddings', '/v2/rerank'],
+      [],
+    ],
+    [
+      'cohere',
+      '/v2',
+      ['/compatibility/v1/chat/completions', '/compatibility/v1/embeddings', '/v2/rerank'],
+      [],
+    ],
+    [
+      'cohere',
+      '/proxy/v1',
+      [
+        '/proxy/compatibility/v1/chat/completions',
+        '/proxy/compatibility/v1/embeddings',
+        '/proxy/v2/rerank',
+      ],
+      [],
+    ],
   ])(
     'and its others, of %s below %s, are %j, and it counts at %j',
     (kind, below, paths, counts) => {
@@ -280,7 +323,7 @@ describe('a supplier with models of its own', () => {
   })
 
   it('does not serve what no service offers', () => {
-    const { place, message } = faultOf({ ...OPENAI, models: { numbers: null } })
+    const { place, message } = faultOf({ ...OPENAI, kind: 'xai', models: { numbers: null } })
     expect(place).toBe('models.numbers')
     expect(message).toContain('embedding')
   })
@@ -339,46 +382,18 @@ describe('what bounds the cost of a model', () => {
   })
 })
 
-describe('azure', () => {
-  it('speaks of deployments in its present interface', () => {
-    const supplier = configureOne(AZURE)
-    expect(supplier).toMatchObject({
-      origin: 'https://mine.openai.azure.com',
-      signature: 'api-key',
-      services: [{ path: '/openai/v1/chat/completions' }, { path: '/openai/v1/responses' }],
-      quirks: { usage: 'ask', maxTokensName: 'max_completion_tokens' },
-    })
-    expect(supplier.models.get('large')?.as).toBe('my deployment')
-  })
-
-  it('has the deployment in the path of a dated version', () => {
-    const supplier = configureOne({ ...AZURE, api_version: '2024-10-21' })
-    expect(supplier.services[0]?.path).toBe(
-      '/openai/deployments/{model}/chat/completions?api-version=2024-10-21',
-    )
-    expect(supplier.services).toHaveLength(1)
-    expect(supplier.quirks).toEqual({ usage: 'ask' })
-  })
-
-  it.each([
-    ['no version', { api_version: undefined }, 'api_version', 'v1'],
-    ['one that tells no usage', { api_version: '2024-06-01' }, 'api_version', 'too old'],
-    ['a word', { api_version: 'latest' }, 'api_version', 'v1'],
-    ['no address', { origin: undefined }, 'origin', 'write yours'],
-    ['no credential', { credential: undefined }, 'credential', '${AZURE_OPENAI_API_KEY}'],
-    ['no models', { models: undefined }, 'models', 'set up by you'],
-  ])('is refused with %s', (_, changes, place, words) => {
-    const fault = faultOf({ ...AZURE, ...changes })
-    expect(fault.place).toBe(place)
-    expect(fault.message).toContain(words)
-  })
-})
-
 describe('a server of one’s own', () => {
   it('is free for any model, and needs no credential', () => {
-    expect(configureOne(GENERIC)).toMatchObject({
+    const { services, ...generic } = configureOne(GENERIC)
+    expect(services.map(({ path }) => path)).toEqual([
+      '/v1/chat/completions',
+      '/v1/embeddings',
+      '/v1/rerank',
+      '/v1/audio/transcriptions',
+      '/v1/audio/speech',
+    ])
+    expect(generic).toMatchObject({
       origin: 'http://gpu:8000',
-      services: [{ path: '/v1/chat/completions' }],
       credential: undefined,
       anyModel: FREE,
       allowPrivate: true,
@@ -534,8 +549,16 @@ describe('a supplier that cannot be', () => {
       'origin',
       'before /chat/completions',
     ],
+    ...['embeddings', 'rerank', 'audio/speech', 'audio/transcriptions', 'speech'].map(
+      (end) =>
+        [
+          { ...OPENAI, origin: `https://proxy.example.com/v1/${end}` },
+          'origin',
+          'ends in the path of a service',
+        ] as const,
+    ),
     [{ ...GENERIC, origin: undefined }, 'origin', 'write yours'],
-    [{ kind: 'nebius', credential: 'x' }, 'models', 'lists no chat model'],
+    [{ kind: 'nebius', credential: 'x' }, 'models', 'lists no model'],
     [{ ...OPENAI, models: {} }, 'models', 'is empty'],
   ])('%j is told where and why', (supplier, place, words) => {
     const fault = faultOf(supplier)

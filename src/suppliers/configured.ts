@@ -10,7 +10,7 @@ import type { Config, SupplierConfig } from '../config/schema.ts'
 import { NO_PLACE } from '../core/region.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { QuirkFault, Quirks } from '../dialects/quirk.ts'
+import type { QuirkFault, Quirks, RerankShape } from '../dialects/quirk.ts'
 import { checkOrigin, type Origin } from '../upstream/address.ts'
 import { kindIds, kinds, nativeKinds } from './index.ts'
 import { toServices, type Kind, type KindService, type KindVersion } from './kind.ts'
@@ -108,7 +108,8 @@ function isPrivateAllowed(kind: Kind, config: SupplierConfig): boolean {
   return config.allow_private || kind.isLocal === true
 }
 
-const SERVICE_PATH = /\/(?:(?:chat\/)?completions|messages|responses)$/
+const SERVICE_PATH =
+  /\/(?:(?:chat\/)?completions|messages|responses|embeddings|rerank|(?:audio\/)?(?:transcriptions|speech))$/
 
 function findAddress(kind: Kind, entry: Entry): Origin {
   const { config, path } = entry
@@ -118,7 +119,7 @@ function findAddress(kind: Kind, entry: Entry): Origin {
   if (SERVICE_PATH.test(checked.prefix))
     throw new ConfigFault(
       [...path, 'origin'],
-      'ends in the path of a service: write the part before /chat/completions, /messages or /responses',
+      'ends in the path of a service: write the part before /chat/completions, /messages, /responses, /embeddings, /rerank or /audio',
     )
   return checked
 }
@@ -148,14 +149,14 @@ function findOrigin(kind: Kind, { config, path }: Entry): string {
 }
 
 const VERSION_END = /\/v\d+\w*$/
+const VERSION = /\/v\d+\w*\//
 
 /** A base address as SDKs have it takes the place of what the kind's path begins with. */
 function joinPath(prefix: string, path: string): string {
-  if (prefix === '' || path.startsWith(`${prefix}/`)) return path
   if (!VERSION_END.test(prefix)) return prefix + path
   if (path.startsWith('/v1/')) return prefix + path.slice('/v1'.length)
-  // A path with a version of its own, further in, takes no other one.
-  return (path.includes('/v1/') ? prefix.replace(VERSION_END, '') : prefix) + path
+  // A path with a version of its own takes no other one.
+  return (VERSION.test(path) ? prefix.replace(VERSION_END, '') : prefix) + path
 }
 
 function findCredentials(kind: Kind, { config, path }: Entry): readonly (Secret | undefined)[] {
@@ -175,14 +176,45 @@ function mergeServices(
   entry: Entry,
   address: Origin | undefined,
 ): Kind['services'] {
-  const join = (path: string): string => joinPath(address?.prefix ?? '', path)
+  const prefix = address?.prefix ?? ''
+  // What one of its services begins with is the kind's own way to write its address, and says nothing new of the others.
+  const isOwn = [first, ...others].some(({ path }) => path.startsWith(`${prefix}/`))
+  const join = (path: string): string => (isOwn ? path : joinPath(prefix, path))
   const place = (service: KindService): KindService => ({
     ...service,
     path: join(service.path),
     ...(service.countPath !== undefined && { countPath: join(service.countPath) }),
   })
   const quirks = mergeQuirks(first.quirks, entry, first.dialect)
-  return [{ ...place(first), quirks }, ...others.map(place)]
+  checkShape([first, ...others], entry)
+  return [
+    { ...place(first), quirks },
+    ...others.map((service) => place(shape(service, entry.config.quirks?.rerank_shape))),
+  ]
+}
+
+function isRanking({ dialect }: KindService): boolean {
+  return dialect.task === 'rerank'
+}
+
+function checkShape(services: readonly KindService[], { config, path }: Entry): void {
+  if (config.quirks?.rerank_shape === undefined || services.some(isRanking)) return
+  throw new ConfigFault(
+    [...path, 'quirks', 'rerank_shape'],
+    'is about rankings, which no service of this supplier offers: remove it',
+  )
+}
+
+/** The file's words for shapes are the fields that they are known by. */
+const SHAPES = { top_n: 'cohere', top_k: 'voyage', texts: 'tei' } as const satisfies Readonly<
+  Record<string, RerankShape>
+>
+
+/** The one quirk that is about rankings, and the path of who has no version in it (text-embeddings-inference, seen 2026-11). */
+function shape(service: KindService, word: keyof typeof SHAPES | undefined): KindService {
+  if (word === undefined || !isRanking(service)) return service
+  const path = word === 'texts' ? '/rerank' : service.path
+  return { ...service, path, quirks: { ...service.quirks, rerankShape: SHAPES[word] } }
 }
 
 /** What the operator says of a field outranks the kind; what is dropped adds up. */
@@ -246,5 +278,5 @@ function whyNamed({ id, servesOwn, oauth }: Kind): string {
   if (oauth !== undefined) return `what ${id} serves depends on who signs in`
   return servesOwn === true
     ? `what ${id} serves is set up by you`
-    : `the catalogue lists no chat model for ${id}`
+    : `the catalogue lists no model for ${id}`
 }

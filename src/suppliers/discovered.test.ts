@@ -7,6 +7,8 @@ import { ConfigurationError } from '../config/problem.ts'
 import { toPicoUsd } from '../core/money.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { openaiResponses } from '../dialects/openai-responses/index.ts'
+import { openaiSpeech } from '../dialects/openai-speech/index.ts'
+import { openaiTranscriptions } from '../dialects/openai-transcriptions/index.ts'
 import { discoverSuppliers } from './discovered.ts'
 import { kinds } from './index.ts'
 import type { Supplier } from './supplier.ts'
@@ -44,6 +46,11 @@ describe('discovery', () => {
         signature: 'bearer',
         quirks: { usage: 'always' },
       },
+      expect.objectContaining({
+        dialect: openaiTranscriptions,
+        path: '/openai/v1/audio/transcriptions',
+      }),
+      expect.objectContaining({ dialect: openaiSpeech, path: '/openai/v1/audio/speech' }),
     ])
     expect(supplier.quirks).toEqual({ usage: 'ask' })
     expect(supplier.signature).toBe('bearer')
@@ -81,7 +88,7 @@ describe('discovery', () => {
     expect(blank.credential?.reveal()).toBe('second')
   })
 
-  it('serves exactly the chat models that name the kind, at the price of that kind and with their limits', () => {
+  it('serves exactly what names the kind and has a service there, at its price and with its limits', () => {
     const priced = { source: 'https://example.com/', date: '2026-01-01' }
     const row = {
       ownedBy: 'maker',
@@ -107,13 +114,15 @@ describe('discovery', () => {
         ...row,
         id: 'numbers',
         kind: 'embedding',
-        suppliers: { openai: 'numbers', xai: 'numbers' },
+        suppliers: { openai: 'numbers', xai: 'numbers', voyage: 'numbers-v' },
       },
     ])
     const keys: Readonly<Record<string, string>> = {
       OPENAI_API_KEY: 'a',
       GROQ_API_KEY: 'b',
       XAI_API_KEY: 'c',
+      VOYAGE_API_KEY: 'd',
+      JINA_API_KEY: 'e',
     }
     const found = discoverSuppliers(kinds, (name) => keys[name], models)
     const routeOf = (as: string, input: number, output: number) => ({
@@ -124,11 +133,39 @@ describe('discovery', () => {
       capabilities: [],
       reasoning: 'none',
     })
+    const numbers = (as: string) => ({
+      as,
+      prices: [{ from: 0, price: { input: toPicoUsd(1_000_000), output: toPicoUsd(2_000_000) } }],
+      ownedBy: 'maker',
+      task: 'embedding',
+      limits: {},
+    })
     expect(found.map((supplier) => [supplier.id, [...supplier.models]] as unknown)).toEqual([
-      ['openai', [['shared', routeOf('shared-name', 1_000_000, 2_000_000)]]],
+      [
+        'openai',
+        [
+          ['shared', routeOf('shared-name', 1_000_000, 2_000_000)],
+          ['numbers', numbers('numbers')],
+        ],
+      ],
       ['groq', [['shared', routeOf('maker/shared', 500_000, 750_000)]]],
-      ['xai', []],
+      ['voyage', [['numbers', numbers('numbers-v')]]],
     ])
+  })
+
+  it('has what is done beside chats from who has no chats at all', () => {
+    const { models, services } = discoverOne({ VOYAGE_API_KEY: 'pa-test' })
+    expect(new Set([...models.values()].map(({ task }) => task))).toEqual(
+      new Set(['embedding', 'rerank']),
+    )
+    expect(services.map(({ path, inputsMax }) => [path, inputsMax])).toEqual([
+      ['/v1/embeddings', 1000],
+      ['/v1/rerank', undefined],
+    ])
+  })
+
+  it('leaves out a supplier of whose models nothing is known, so that the demo goes on', () => {
+    expect(discover({ JINA_API_KEY: 'jina_test' })).toEqual([])
   })
 
   it('hides the credential from every way to print a supplier', () => {

@@ -7,7 +7,7 @@ import { NO_PLACE } from '../core/region.ts'
 import { Secret } from '../core/secret.ts'
 import { checkOrigin } from '../upstream/address.ts'
 import { toServices, type Kind } from './kind.ts'
-import { abilitiesOf, limitsOf } from './models.ts'
+import { abilitiesOf, isServed, limitsOf, taskOf } from './models.ts'
 import { isSendable } from './sign.ts'
 import type { ModelRoute, Supplier } from './supplier.ts'
 
@@ -23,6 +23,9 @@ export function discoverSuppliers(
     const found = kind.origin === undefined ? undefined : findVariable(kind.environment, lookup)
     if (found === undefined) return []
     const isLocal = kind.isLocal === true
+    const models = findRoutes(kind, catalogue)
+    // Nothing is known to be served there, and the demo would be gone for nothing in return.
+    if (models.size === 0 && !isLocal) return []
     const address = isLocal ? readLocalAddress(found) : undefined
     return {
       id: kind.id,
@@ -31,7 +34,7 @@ export function discoverSuppliers(
       credential: isLocal ? undefined : readCredential(found),
       ...toServices(kind.services, address?.prefix),
       timeouts: {},
-      models: findRoutes(kind, catalogue),
+      models,
       anyModel: isLocal ? FREE : undefined,
       allowPrivate: isLocal,
     }
@@ -63,7 +66,7 @@ function readCredential({ name, value }: Variable): Secret {
   )
 }
 
-/** What the one service of a supplier can serve. */
+/** What the services of a supplier can serve. */
 function findRoutes(
   { id, services }: Kind,
   catalogue: readonly CatalogueModel[],
@@ -71,11 +74,12 @@ function findRoutes(
   const routes = new Map<string, ModelRoute>()
   for (const model of catalogue) {
     const route = model.suppliers.get(id)
-    if (route === undefined || model.kind !== 'chat') continue
+    if (route === undefined || !isServed(model, services)) continue
     routes.set(model.id, {
       as: route.as,
       prices: route.prices,
       ownedBy: model.ownedBy,
+      ...taskOf(model),
       limits: limitsOf(model),
       ...abilitiesOf(model, route, services),
     })

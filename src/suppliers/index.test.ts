@@ -7,6 +7,8 @@ import { checkOrigin } from '../upstream/address.ts'
 import { kindIds, kinds as credentialed, nativeKinds } from './index.ts'
 
 const kinds = [...credentialed, ...nativeKinds]
+const PATH =
+  /^\/[\w/{}-]+\/(?:completions|messages|responses|embeddings|rerank|transcriptions|speech)(?:\?api-version=[\w-]+)?$/
 
 describe('the roster of kinds', () => {
   it('names each kind once', () => {
@@ -22,8 +24,7 @@ describe('the roster of kinds', () => {
 
   it('holds bare public origins, encrypted unless local, and absolute paths', () => {
     for (const kind of kinds) {
-      for (const { path } of kind.services)
-        expect(path, kind.id).toMatch(/^\/[\w/-]+\/(?:completions|messages|responses)$/)
+      for (const { path } of kind.services) expect(path, kind.id).toMatch(PATH)
       const origins = [kind.origin, ...Object.values(kind.regions ?? {})]
       for (const origin of origins.filter((each) => each !== undefined)) {
         const checked = checkOrigin(origin, { allowPrivate: kind.isLocal === true })
@@ -43,19 +44,33 @@ describe('the roster of kinds', () => {
         expect(dialect.relay.findFault?.(quirks), kind.id).toBeUndefined()
   })
 
-  it('has a kind for every supplier of a chat model in the catalogue', () => {
-    const chat = catalogue.filter((model) => model.kind === 'chat')
-    const named = new Set(chat.flatMap((model) => [...model.suppliers.keys()]))
-    expect([...named].filter((id) => !kindIds.includes(id))).toEqual([])
+  it('has a kind for every supplier in the catalogue, and a service for what it has there', () => {
+    const missing = catalogue.flatMap(({ id: model, kind: task, suppliers }) =>
+      [...suppliers.keys()].flatMap((id) => {
+        const services = kinds.find((kind) => kind.id === id)?.services ?? []
+        const isOffered = services.some(({ dialect }) => (dialect.task ?? 'chat') === task)
+        return isOffered ? [] : `${model} at ${id}`
+      }),
+    )
+    expect(missing).toEqual([])
+  })
+
+  it('has chats first where there are any, since quirks of the file hold for what is first', () => {
+    for (const { id, services } of kinds) {
+      const tasks = services.map(({ dialect }) => dialect.task ?? 'chat')
+      if (tasks.includes('chat')) expect(tasks[0], id).toBe('chat')
+    }
   })
 })
 
 describe('the page about suppliers', () => {
   const page = readFileSync(join(import.meta.dir, '../../docs/suppliers.md'), 'utf8')
-  const rows = page.split('\n').flatMap((line) => {
+  const all = page.split('\n').flatMap((line) => {
     const cells = line.split('|').map((cell) => cell.trim())
     return /^`[a-z-]+`$/.test(cells[1] ?? '') ? [cells.slice(1, -1)] : []
   })
+  const rows = all.filter(({ length }) => length === 5)
+  const besides = all.filter(({ length }) => length === 6)
 
   it.each(kinds.map((kind) => [kind.id, kind] as const))('describes %s as it is', (id, kind) => {
     const cells = rows.find(([name]) => name === `\`${id}\``)
@@ -70,8 +85,30 @@ describe('the page about suppliers', () => {
     if (maxTokensName !== undefined) expect(quirks).toContain(`\`${maxTokensName}\``)
   })
 
+  it.each(
+    kinds.flatMap((kind) =>
+      kind.services.some(({ dialect }) => dialect.task !== undefined)
+        ? [[kind.id, kind] as const]
+        : [],
+    ),
+  )('says what %s does beside chats', (id, { services }) => {
+    const cells = besides.find(([name]) => name === `\`${id}\``)
+    const [, embedding = '', inputs = '', rerank = '', transcription = '', speech = ''] =
+      cells ?? []
+    const said = { embedding, rerank, transcription, speech }
+    for (const [task, cell] of Object.entries(said)) {
+      const service = services.find(({ dialect }) => dialect.task === task)
+      expect(cell !== '', `${id} ${task}`).toBe(service !== undefined)
+      // Those of one kind are many, by its version.
+      if (service !== undefined && id !== 'azure') expect(cell).toContain(`\`${service.path}\``)
+    }
+    const most = services.find(({ dialect }) => dialect.task === 'embedding')?.inputsMax
+    expect(inputs).toBe(most === undefined ? '' : String(most))
+  })
+
   it('describes nothing that does not exist', () => {
     expect(new Set(rows.map(([name]) => name?.replaceAll('`', '')))).toEqual(new Set(kindIds))
     expect(rows).toHaveLength(kinds.length)
+    expect(besides.filter(([name]) => !kindIds.includes(name!.replaceAll('`', '')))).toEqual([])
   })
 })

@@ -36,6 +36,8 @@ export interface KindService {
   readonly quirks: Quirks
   /** Where it counts the tokens of a request without answering it; absent: it does not. */
   readonly countPath?: string
+  /** How many inputs it takes at once; absent: as many as anybody sends. */
+  readonly inputsMax?: number
 }
 
 export type KindVersion = Pick<Kind, 'services'>
@@ -50,9 +52,9 @@ export function toServices(
   [first, ...others]: Kind['services'],
   prefix = '',
 ): Pick<Supplier, 'signature' | 'quirks' | 'services'> {
-  const { signature, quirks, dialect } = first
+  const { signature, quirks, dialect, inputsMax } = first
   const services = [
-    { dialect, ...pathsOf(first, prefix) },
+    { dialect, ...pathsOf(first, prefix), ...(inputsMax !== undefined && { inputsMax }) },
     ...others.map((service) => ({ ...service, ...pathsOf(service, prefix) })),
   ]
   return { signature, quirks, services }

@@ -8,6 +8,7 @@ import { ConfigFault, Faults, type ConfigPath } from '../config/fault.ts'
 import { findClosest } from '../config/names.ts'
 import type { Config, SupplierConfig, TimeoutsConfig } from '../config/schema.ts'
 import type { ModelLimits } from '../core/load.ts'
+import type { Task } from '../core/task.ts'
 import type { PriceList } from '../core/usage.ts'
 import { openaiChat } from '../dialects/openai-chat/index.ts'
 import { openaiResponses } from '../dialects/openai-responses/index.ts'
@@ -46,7 +47,7 @@ export function findRoutes(source: RouteSource): ReadonlyMap<string, ModelRoute>
   if (kind.servesOwn === true) return routes
   for (const model of catalogue) {
     const route = routeOf(model, kind)
-    if (route !== undefined && isServed(model))
+    if (route !== undefined && isServed(model, source.services))
       routes.set(model.id, listedRoute(source, model, route))
   }
   return routes
@@ -57,9 +58,16 @@ function routeOf(model: CatalogueModel, { id, listedAs = id }: Kind): CatalogueR
   return model.suppliers.get(listedAs)
 }
 
-/** Chat is what the one service of every kind can do. */
-function isServed({ kind }: CatalogueModel): boolean {
-  return kind === 'chat'
+/** Some service is for what the model does. */
+export function isServed(
+  { kind }: Pick<CatalogueModel, 'kind'>,
+  services: Kind['services'],
+): boolean {
+  return services.some(({ dialect }) => (dialect.task ?? 'chat') === kind)
+}
+
+export function taskOf({ kind }: Pick<CatalogueModel, 'kind'>): Pick<ModelRoute, 'task'> {
+  return kind === 'chat' ? {} : { task: kind }
 }
 
 function listedRoute(
@@ -71,6 +79,7 @@ function listedRoute(
     as: route.as,
     prices: cataloguePrices(source, route),
     ownedBy: model.ownedBy,
+    ...taskOf(model),
     limits: limitsOf(model),
     ...abilitiesOf(model, route, source.services),
     ...timesOf(source, model.id, {}),
@@ -83,23 +92,41 @@ function namedRoute(
   entry: Entry,
   model: CatalogueModel | undefined,
 ): ModelRoute {
-  if (model !== undefined && !isServed(model))
-    throw new ConfigFault(
-      [...source.path, 'models', id],
-      `is a model for ${model.kind}, which no service of this supplier offers yet: remove it`,
-    )
+  if (!isServed(model ?? UNKNOWN, source.services)) throw unserved(source, id, model)
   const route = model && routeOf(model, source.kind)
   return {
     as: entry.as ?? route?.as ?? id,
     prices: pricesOf(source, id, entry, model),
     ownedBy: model?.ownedBy ?? source.id,
     ...(model !== undefined && {
+      ...taskOf(model),
       limits: limitsOf(model, route === undefined ? habitsOf(source, id) : model),
       ...abilitiesOf(model, route, source.services),
     }),
     ...(entry.weight !== undefined && { weight: entry.weight }),
     ...timesOf(source, id, entry),
   }
+}
+
+/** A model that neither the catalogue nor the file describes chats. */
+const UNKNOWN: Pick<CatalogueModel, 'kind'> = { kind: 'chat' }
+
+function unserved(
+  { path, services }: RouteSource,
+  id: string,
+  model: CatalogueModel | undefined,
+): ConfigFault {
+  const place = [...path, 'models', id]
+  if (model !== undefined)
+    return new ConfigFault(
+      place,
+      `is a model for ${model.kind}, which no service of this supplier offers: remove it`,
+    )
+  const tasks = [...new Set(services.map(({ dialect }) => dialect.task ?? 'chat'))]
+  return new ConfigFault(
+    place,
+    `is a model of which nobody says what it does, and this supplier has no chats: write models: and below it ${id}: with kind: ${tasks.join(' or kind: ')}`,
+  )
 }
 
 type Abilities = Pick<
@@ -119,6 +146,8 @@ export function abilitiesOf(
   route: CatalogueRoute | undefined,
   services: Kind['services'],
 ): Abilities {
+  // What these can do is what they are for, and what they give is not beside it.
+  if (model.kind !== 'chat') return {}
   const { capabilities, thinking, sampling, leastThinking, refusedEfforts } = model
   const besideTools = besideToolsIn(services, route)
   const dialects = besideTools && dialectsFor(besideTools, services)
@@ -152,7 +181,7 @@ function dialectsFor(
   besideTools: BesideTools,
   services: Kind['services'],
 ): readonly string[] | undefined {
-  const ids = services.map(({ dialect }) => dialect.id)
+  const ids = services.flatMap(({ dialect }) => (dialect.task === undefined ? dialect.id : []))
   if (!ids.includes(openaiResponses.id)) return undefined
   const unwanted = new Set([
     openaiResponses.id,
@@ -176,6 +205,12 @@ function habitsOf({ models }: RouteSource, id: string): Habits {
 export function limitsOf(model: CatalogueModel, habits: Habits = model): ModelLimits {
   const { contextWindow, outputApart, tokenizer } = model
   const { outputCeiling, imageTokens } = habits
+  // A window of these is that of one input, and a call may hold many.
+  if (model.kind !== 'chat')
+    return {
+      ...(outputCeiling !== undefined && { outputCeiling }),
+      ...(tokenizer !== undefined && { tokenizer }),
+    }
   const apart = outputApart ? (model.outputCeiling ?? 0) : 0
   return {
     ...(contextWindow !== undefined && { contextWindow: contextWindow + apart }),
@@ -199,8 +234,18 @@ function pricesOf(
   if (known !== undefined) return known
   throw new ConfigFault(
     place,
-    `is missing, and nobody knows what ${id} costs at this supplier: ${meantBy(id, source)}write input: and output: in dollars for a million tokens, or price: free`,
+    `is missing, and nobody knows what ${id} costs at this supplier: ${meantBy(id, source)}write ${RATES[model?.kind ?? 'chat']}, or price: free`,
   )
+}
+
+/** What the price of a model is made of. */
+const RATES: Readonly<Record<Task, string>> = {
+  chat: 'input: and output: in dollars for a million tokens',
+  embedding: 'input: in dollars for a million tokens, and output: 0',
+  rerank:
+    'search: in dollars for a thousand searches, or input: for a million tokens and output: 0',
+  transcription: 'minute: in dollars for a minute of sound',
+  speech: 'character: in dollars for a million characters',
 }
 
 /** Whoever signs in has paid already, and a call costs nothing beside that. */
@@ -213,10 +258,12 @@ function subscribed({ price }: Entry, place: ConfigPath): PriceList {
 }
 
 /** A model that its kind is known to serve, where the name looks like a slip. */
-function meantBy(id: string, { kind, catalogue }: RouteSource): string {
+function meantBy(id: string, { kind, catalogue, services }: RouteSource): string {
   const isUnlisted = kind.servesOwn === true && kind.listedAs === undefined
   if (isUnlisted || catalogue.some((model) => model.id === id)) return ''
-  const served = catalogue.filter((model) => isServed(model) && routeOf(model, kind) !== undefined)
+  const served = catalogue.filter(
+    (model) => isServed(model, services) && routeOf(model, kind) !== undefined,
+  )
   const ids = served.map((model) => model.id)
   const closest = findClosest(id, ids)
   return closest === undefined ? '' : `did you mean ${closest}? If not, `

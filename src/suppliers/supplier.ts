@@ -6,6 +6,7 @@ import type { Effort } from '../core/chat.ts'
 import type { IdentityScope } from '../core/identity.ts'
 import type { ModelLimits } from '../core/load.ts'
 import type { Secret } from '../core/secret.ts'
+import type { Task } from '../core/task.ts'
 import type { PriceList } from '../core/usage.ts'
 import type { ReasoningHabit } from '../dialects/codec.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -21,6 +22,8 @@ export interface Service {
   readonly quirks?: Quirks
   /** Where it counts the tokens of a request without answering it; absent: it does not. */
   readonly countPath?: string
+  /** How many inputs it takes at once; absent: as many as anybody sends. */
+  readonly inputsMax?: number
 }
 
 /** How long a supplier may take; what is absent is decided by whoever knows less about it. */
@@ -36,6 +39,8 @@ export interface ModelRoute {
   /** The supplier's own name for the model. */
   readonly as: string
   readonly prices: PriceList
+  /** What it does; absent: it chats. */
+  readonly task?: Task
   /** Who made the model, for the model listing. */
   readonly ownedBy: string
   /** How much it takes and gives; absent where nobody knows. */

@@ -22,9 +22,22 @@ export interface UpstreamOptions {
 /** What one call carries beside what all of them do. */
 export type ExtraHeaders = Readonly<Record<string, string>>
 
+/** What is sent. */
+export type SentBody = Uint8Array | StreamedBody
+
+/**
+ * A body that is read while it is sent, as often as it is sent. On Bun 1.4.4 nothing else keeps a file out of memory:
+ * a blob of a file and other parts leaves the file out, a form loads it, and so does a file itself over TLS.
+ */
+export interface StreamedBody {
+  /** All that the stream will give: told beforehand, since many suppliers take no body without a length. */
+  readonly bytes: number
+  open(): ReadableStream<Uint8Array>
+}
+
 export interface Upstream {
   /** What it rejects with is the runtime's own; `asFailure` says what it means. */
-  post(path: string, body: Uint8Array, lifeline: Lifeline, extra?: ExtraHeaders): Promise<Response>
+  post(path: string, body: SentBody, lifeline: Lifeline, extra?: ExtraHeaders): Promise<Response>
   close(): void
 }
 
@@ -36,7 +49,7 @@ const ADDRESSES_MAX = 4
 
 interface Sending {
   readonly path: string
-  readonly body: Uint8Array
+  readonly body: SentBody
   readonly lifeline: Lifeline
   readonly extra: ExtraHeaders | undefined
 }
@@ -61,10 +74,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const tls = isPinned && url.protocol === 'https:' ? { tls: { serverName: url.hostname } } : {}
   const send: Send = (origin, { path, body, lifeline, extra }) => {
     if (reach !== undefined) lifeline.sentTo(reach, origin)
+    const isWhole = body instanceof Uint8Array
     return session.fetch(origin + path, {
       method: 'POST',
-      headers: extra === undefined ? all : withExtra(all, extra),
-      body,
+      headers: isWhole && extra === undefined ? all : withExtra(all, body, extra),
+      body: isWhole ? body : body.open(),
       signal: lifeline.signal,
       redirect: 'manual',
       // The default ends a call that is silent for five minutes; reasoning models think longer.
@@ -82,9 +96,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 }
 
-function withExtra(all: Headers, extra: ExtraHeaders): Headers {
+function withExtra(all: Headers, body: SentBody, extra: ExtraHeaders = {}): Headers {
   const headers = new Headers(all)
   for (const name in extra) headers.set(name, extra[name]!)
+  if (!(body instanceof Uint8Array)) headers.set('content-length', String(body.bytes))
   return headers
 }
 

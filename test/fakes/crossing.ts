@@ -90,21 +90,27 @@ function waitAfterGuesses({ clock }: Stage, secret: string | undefined): void {
   if (guesses % GUESSES_MAX === 0) clock.advance(10_000)
 }
 
+function asText(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}
+
 export async function send(stage: Stage, question: Question): Promise<Reply> {
   const { method, address, secret, body, headers } = question
   waitAfterGuesses(stage, secret)
+  // A form names its own type, with the boundary that it was given.
+  const isJson = body !== undefined && !(body instanceof FormData)
   const response = await fetch(stage.gateway.url + address, {
     method,
     headers: {
       ...(secret !== undefined && { authorization: `Bearer ${secret}` }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(isJson && { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: isJson ? asText(body) : body }),
   })
   const text = await response.text()
-  const isJson = response.headers.get('content-type') === 'application/json' && text !== ''
-  const { error } = (isJson ? JSON.parse(text) : {}) as { readonly error?: { code: string } }
+  const isRead = response.headers.get('content-type') === 'application/json' && text !== ''
+  const { error } = (isRead ? JSON.parse(text) : {}) as { readonly error?: { code: string } }
   const { 'x-request-id': id = '', date: _date, ...others } = response.headers.toJSON()
   const whole = `${response.status} ${JSON.stringify(others)} ${text}`.replaceAll(id, '')
   return { status: response.status, code: error?.code, body: text, whole }

@@ -3,6 +3,7 @@
 import type { Endpoint } from '../../src/endpoints/endpoint.ts'
 import type { Json } from './tenants.ts'
 import { HELLO_NATIVE } from './agency.ts'
+import { formOf } from './forms.ts'
 import { CALL, pathOf, signIn, type Place, type Subject, type World } from './worlds.ts'
 
 export interface Lesson {
@@ -16,6 +17,8 @@ export interface Lesson {
   readonly writes?: readonly string[]
   /** A body that is fine for whoever reaches this place. */
   readonly body?: (place: Place, world: World) => Json
+  /** A form, where that is what it takes. */
+  readonly form?: () => FormData
   /** Fields of the body or parameters of the address that name a record. */
   readonly references?: Readonly<Record<string, Subject>>
   /** Fields that end like an id and are the caller's own words. */
@@ -62,6 +65,7 @@ const ofProject = ({ mark, ids }: Place): Json => ({
   project_id: ids.project,
 })
 
+const RANKING = { model: 'test-rank', query: 'Hello', documents: ['Hello there', 'Goodbye'] }
 const FILES = ['?format=csv', '?format=jsonl', '?limit=1']
 const AUDIT = { key_id: 'key', project_id: 'project', request_id: 'call' } as const
 const CREDENTIALS = { project_id: 'project', team_id: 'team', user_id: 'user' } as const
@@ -150,6 +154,11 @@ const LESSONS: Readonly<Record<string, Lesson>> = {
   'POST /v1/messages': { body: () => CALL },
   'POST /v1/messages/count_tokens': { body: () => CALL },
   'POST /v1/responses': { body: () => ({ model: CALL.model, input: 'Hello' }) },
+  'POST /v1/embeddings': { body: () => ({ model: 'test-embed', input: ['Hello', 'there'] }) },
+  'POST /v1/rerank': { body: () => RANKING },
+  'POST /v2/rerank': { body: () => RANKING },
+  'POST /v1/audio/transcriptions': { form: () => formOf([['model', 'test-hear']]) },
+  'POST /v1/audio/speech': { body: () => ({ model: 'test-speak', input: 'Hello there.' }) },
   'POST /v1/native/responses': {
     body: () => ({ ...HELLO_NATIVE, model: 'native-model', max_output_tokens: 8 }),
   },

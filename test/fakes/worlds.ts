@@ -11,11 +11,11 @@ import { asHold, NOW, sampleHold } from '../contracts/samples.ts'
 import { sayHello } from './agency.ts'
 import { findSecrets } from './canary.ts'
 import { createFakeClock, type FakeClock } from './clock.ts'
-import { HELLO, ROOT_KEY, startGateway, supplierAt, type Gateway } from './gateway.ts'
-import { good } from './street.ts'
+import { HELLO, ROOT_KEY, startGateway, type Gateway } from './gateway.ts'
 import { BOTH_SERVICES, goodMessages, isMessages } from './messages.ts'
 import { createToken, isNative, nativeSupplierAt } from './native-supplier.ts'
 import { startFakeSupplier } from './supplier.ts'
+import { able, TASK_SERVICES, tasksAt } from './tasks.ts'
 import { tenantAt, type Json, type Tenant } from './tenants.ts'
 
 /** What a route may be pointed at. */
@@ -154,14 +154,14 @@ export function countTokens(folder: string, accountId: string, projectId?: strin
 export async function setStage(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'worlds-'))
   const supplier = await startFakeSupplier((request, reply, index) => {
-    const script = isNative(request) ? sayHello : isMessages(request) ? goodMessages : good
+    const script = isNative(request) ? sayHello : isMessages(request) ? goodMessages : able
     return script(request, reply, index)
   })
   const start = (clock: FakeClock): Promise<Gateway> =>
     startGateway({
       clock,
       suppliers: [
-        supplierAt(supplier.origin, { services: BOTH_SERVICES }),
+        tasksAt(supplier.origin, { services: [...BOTH_SERVICES, ...TASK_SERVICES] }),
         nativeSupplierAt(supplier.origin),
       ],
       environment: { GATEWAY_DATA: folder },

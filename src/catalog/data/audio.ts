@@ -1,7 +1,7 @@
 // Models that hear and models that speak, and their prices as published: by the minute, by the character,
 // or by the token where the maker counts tokens.
 import type { ModelRow, Provenance } from '../model.ts'
-import { azure, regional } from '../regional.ts'
+import { azure, regional, zoned } from '../regional.ts'
 
 const PRICING: Provenance = {
   source: 'https://developers.openai.com/api/docs/pricing',
@@ -84,7 +84,36 @@ export const audioModels: readonly ModelRow[] = [
       source: 'https://docs.mistral.ai/models/voxtral-mini-transcribe-26-02',
       date: '2026-08-27',
     },
-    suppliers: { mistral: 'voxtral-mini-2602' },
+    suppliers: { mistral: zoned('voxtral-mini-2602') },
+  },
+  {
+    id: 'voxtral-small-transcribe-3-0',
+    ownedBy: 'mistralai',
+    kind: 'transcription',
+    capabilities: [],
+    // 0.00006667 dollars a second there, which the maker asks by the minute.
+    price: { minute: '0.004' },
+    priced: {
+      source: 'https://vercel.com/ai-gateway/models/voxtral-small-transcribe-3.md',
+      date: '2026-11-15',
+    },
+    suppliers: {
+      mistral: zoned('voxtral-small-transcribe-3-0'),
+      openrouter: zoned('mistralai/voxtral-small-transcribe-3-0'),
+    },
+  },
+  {
+    id: 'voxtral-mini-transcribe-3-0',
+    ownedBy: 'mistralai',
+    kind: 'transcription',
+    capabilities: [],
+    // 0.00005834 dollars a second there, which the maker asks by the minute.
+    price: { minute: '0.0035' },
+    priced: {
+      source: 'https://vercel.com/ai-gateway/models/voxtral-mini-transcribe-3.md',
+      date: '2026-11-15',
+    },
+    suppliers: { mistral: zoned('voxtral-mini-transcribe-3-0') },
   },
   {
     id: 'gpt-4o-mini-tts',

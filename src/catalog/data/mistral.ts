@@ -1,16 +1,12 @@
 // Chat models of this maker and their prices, as published. A row is a dated reading of a page: whoever
 // changes a figure changes the date with it, and a figure that no page shows stays out.
-import type { Capability, ModelRow, Provenance, RouteRow } from '../model.ts'
+import type { Capability, ModelRow, Provenance } from '../model.ts'
+import { zoned } from '../regional.ts'
 
 const PRICING: Provenance = { source: 'https://mistral.ai/pricing/api', date: '2026-10-03' }
 
 const SEEING: readonly Capability[] = ['tools', 'images', 'json']
 const THINKING: readonly Capability[] = ['tools', 'images', 'json', 'reasoning']
-
-/** A tenth more at the regional addresses (docs.mistral.ai/studio/regional-inference, seen 2026-11). */
-function zoned(as: string): RouteRow {
-  return { as, uplift: { EU: 10, US: 10 } }
-}
 
 export const mistralModels: readonly ModelRow[] = [
   {

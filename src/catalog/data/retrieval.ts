@@ -1,7 +1,7 @@
 // Models that turn text into vectors or order it by relevance, and their prices for text as published.
 // Images in an embedding can cost more, and are not served.
 import type { ModelRow, Provenance } from '../model.ts'
-import { azure } from '../regional.ts'
+import { azure, zoned } from '../regional.ts'
 
 const OPENAI: Provenance = {
   source: 'https://developers.openai.com/api/docs/pricing',
@@ -22,6 +22,7 @@ export const retrievalModels: readonly ModelRow[] = [
     ownedBy: 'openai',
     kind: 'embedding',
     contextWindow: 8192,
+    tokenizer: 'cl100k',
     capabilities: [],
     price: { input: '0.02' },
     priced: OPENAI,
@@ -32,6 +33,7 @@ export const retrievalModels: readonly ModelRow[] = [
     ownedBy: 'openai',
     kind: 'embedding',
     contextWindow: 8192,
+    tokenizer: 'cl100k',
     capabilities: [],
     price: { input: '0.13' },
     priced: OPENAI,
@@ -65,7 +67,7 @@ export const retrievalModels: readonly ModelRow[] = [
     capabilities: [],
     price: { input: '0.10' },
     priced: { source: 'https://docs.mistral.ai/models/mistral-embed-23-12', date: '2026-08-27' },
-    suppliers: { mistral: 'mistral-embed' },
+    suppliers: { mistral: zoned('mistral-embed') },
   },
   {
     id: 'codestral-embed',
@@ -75,7 +77,7 @@ export const retrievalModels: readonly ModelRow[] = [
     capabilities: [],
     price: { input: '0.15' },
     priced: { source: 'https://docs.mistral.ai/models/codestral-embed-25-05', date: '2026-08-27' },
-    suppliers: { mistral: 'codestral-embed' },
+    suppliers: { mistral: zoned('codestral-embed') },
   },
   {
     id: 'embed-v5.0-pro',

@@ -49,7 +49,7 @@ export function readUsage(value: unknown): UsageReading {
 
 /** What was told of one answer at two times: each figure only ever grows, and its parts stay within it. */
 export function largerUsage(one: Usage, other: Usage): Usage {
-  const most = (name: keyof Usage): number => Math.max(one[name], other[name])
+  const most = (name: Exclude<keyof Usage, 'units'>): number => Math.max(one[name], other[name])
   const input = most('inputTokens')
   const output = most('outputTokens')
   const cached = most('cachedTokens')

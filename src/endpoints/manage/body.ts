@@ -34,7 +34,7 @@ export async function readManagementBody(
   return parseDocument(await readRequestBody(request, MANAGEMENT_BYTES_MAX, clock))
 }
 
-function parseDocument(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+export function parseDocument(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   checkDocument(bytes)
   const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
   if (!isObject(value)) throw notAnObject()

@@ -43,6 +43,7 @@ export function describeEnded(row: AuditRow): object {
       cache_write_tokens: partOf(row, 'cacheWriteTokens'),
       cache_write_long_tokens: partOf(row, 'cacheWriteLongTokens'),
       reasoning_tokens: partOf(row, 'reasoningTokens'),
+      units: details.units ?? null,
     },
     resolved: details.resolved ?? null,
   }
@@ -184,7 +185,7 @@ function wasAsked(entry: TermsEntry, index: number, operation: Operation): 'yes'
   return isNoted || (index === 0 && beganInOrder(operation)) ? 'yes' : 'perhaps'
 }
 
-/** Dollars for a million tokens, under the names that the configuration has for them. */
+/** Dollars, for as many as the configuration means, and under its names: a million tokens where nothing else is said. */
 export function describePrice({ longContext, ...rates }: Price): object {
   return {
     ...describeRates(rates),
@@ -194,29 +195,37 @@ export function describePrice({ longContext, ...rates }: Price): object {
   }
 }
 
-const RATE_NAMES: readonly (readonly [rate: keyof Rates, name: string])[] = [
-  ['input', 'input'],
-  ['cachedInput', 'cached_input'],
-  ['cacheWrite', 'cache_write'],
-  ['cacheWriteLong', 'cache_write_long'],
-  ['audioInput', 'audio_input'],
-  ['output', 'output'],
-  ['reasoning', 'reasoning'],
-  ['audioOutput', 'audio_output'],
+const MILLION = 1_000_000
+const THOUSAND = 1000
+const MINUTE_SECONDS = 60
+
+const RATE_NAMES: readonly (readonly [rate: keyof Rates, name: string, units: number])[] = [
+  ['input', 'input', MILLION],
+  ['cachedInput', 'cached_input', MILLION],
+  ['cacheWrite', 'cache_write', MILLION],
+  ['cacheWriteLong', 'cache_write_long', MILLION],
+  ['audioInput', 'audio_input', MILLION],
+  ['output', 'output', MILLION],
+  ['reasoning', 'reasoning', MILLION],
+  ['audioOutput', 'audio_output', MILLION],
+  ['search', 'search', THOUSAND],
+  ['character', 'character', MILLION],
+  ['second', 'minute', MINUTE_SECONDS],
 ]
 
 function describeRates(rates: Rates): object {
-  const known = RATE_NAMES.flatMap(([rate, name]) => {
+  const known = RATE_NAMES.flatMap(([rate, name, units]) => {
     const price = rates[rate]
-    return price === undefined ? [] : [[name, perMillion(price)] as const]
+    return price === undefined ? [] : [[name, dollarsFor(units, price)] as const]
   })
   return Object.fromEntries(known)
 }
 
-const PICO_A_DOLLAR_BY_MILLION = 1_000_000
+const PICO_A_DOLLAR = 1_000_000_000_000
 
-function perMillion(price: PicoUsd): number {
-  return price / PICO_A_DOLLAR_BY_MILLION
+/** Whole numbers up to the one division, so that it is the number that the file says. */
+function dollarsFor(units: number, price: PicoUsd): number {
+  return (price * units) / PICO_A_DOLLAR
 }
 
 function printHour(hour: number | undefined): string | null {

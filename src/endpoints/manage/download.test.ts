@@ -13,6 +13,7 @@ import { Directory } from '../../access/directory.ts'
 import { Guesses } from '../../access/guesses.ts'
 import type { Identities } from '../../access/identities.ts'
 import { Keyring } from '../../access/keyring.ts'
+import { Places } from '../../core/places.ts'
 import type { AuditRow } from '../../core/audit.ts'
 import { createSystemClock } from '../../core/clock.ts'
 import { hashSecret } from '../../core/ids.ts'
@@ -56,6 +57,8 @@ function openDesk(list: List): Desk {
     directory,
     identities: {} as unknown as Identities,
     nativeSuppliers: () => [],
+    formLimits: { bodyBytesMax: 0, fileBytesMax: 0, folder: '' },
+    uploads: new Places(0),
     guesses: new Guesses(),
     state: { phase: 'ready' },
     archive: {} as unknown as Archive,

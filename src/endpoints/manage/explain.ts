@@ -11,13 +11,18 @@ import { readRequestBody, requireJson } from '../../http/body.ts'
 import type { Exchange } from '../../http/server.ts'
 import { explain, type Supposed } from '../../pipeline/explain.ts'
 import { chatCompletions } from '../chat-completions.ts'
+import { embeddings } from '../embeddings.ts'
 import type { House, InferenceEndpoint, KeyedEndpoint } from '../endpoint.ts'
 import { messages } from '../messages.ts'
 import { nativeResponsesEndpoint } from '../native-responses.ts'
+import { rerankEndpoints } from '../rerank.ts'
 import { responses } from '../responses.ts'
+import { speech } from '../speech.ts'
+import { transcriptions } from '../transcriptions.ts'
 import { splitDocument } from './body.ts'
 import { describeExplanation } from './explain-entry.ts'
 import { managed } from './resource.ts'
+import { supposeForm } from './supposed-form.ts'
 
 const FIELDS = new Map(
   ['key_id', 'project_id', 'endpoint', 'session_id', 'request'].map((name) => [name, undefined]),
@@ -59,7 +64,9 @@ async function readSupposed(
   checkNames(body, FIELDS)
   if (member === undefined)
     throw missing('request', 'Send `request`: the body of the call that is to be explained.')
-  const { path, dialect } = endpointOf(body['endpoint'])
+  const { path, dialect, takesForm = false } = endpointOf(body['endpoint'])
+  const { transcriptionModel } = house.plant
+  const form = takesForm ? await supposeForm(member, dialect, transcriptionModel) : undefined
   // It may have taken its time, and whoever asks may have lost the right to.
   const caller = house.keyring.current(asking)
   const key = keyOf(body['key_id'], caller, house)
@@ -70,11 +77,14 @@ async function readSupposed(
     dialect,
     key,
     projectOf: (current) => house.directory.projectOf(current, projectId),
-    body: member,
+    body: form === undefined ? member : NOTHING,
+    form,
     sessionHeader: sessionOf(body['session_id']),
     caller: exchange,
   }
 }
+
+const NOTHING = new Uint8Array(0)
 
 /** Where models are called; the first is meant where nothing is said. */
 const PLACES: readonly InferenceEndpoint[] = [
@@ -82,6 +92,10 @@ const PLACES: readonly InferenceEndpoint[] = [
   messages,
   responses,
   nativeResponsesEndpoint,
+  embeddings,
+  ...rerankEndpoints,
+  transcriptions,
+  speech,
 ]
 
 function endpointOf(value: unknown): InferenceEndpoint {

@@ -4,6 +4,7 @@ import type { KeyRecord } from '../../core/key.ts'
 import { NO_LOAD, type Load } from '../../core/load.ts'
 import { toJsonUsd, toNanoUsd, type NanoUsd } from '../../core/money.ts'
 import type { Price } from '../../core/usage.ts'
+import type { Task } from '../../core/task.ts'
 import { Bound } from '../../ledger/cost/bound.ts'
 import type { BudgetState } from '../../ledger/ledger.ts'
 import { priceAt } from '../../ledger/cost/price.ts'
@@ -101,8 +102,16 @@ function isOpenTo({ allowedRegions, allowedModels }: KeyRecord, candidate: Candi
   return isInside && isAllowed && attempts.length > 0
 }
 
-/** One message, and one token in answer to it. */
-const LEAST: Load = { ...NO_LOAD, bytes: 1, messages: 1, maxTokens: 1 }
+const ONE: Load = { ...NO_LOAD, bytes: 1 }
+
+/** One message, and one token in answer to it; of what is counted otherwise, one of it. */
+const LEAST: Readonly<Record<Task, Load>> = {
+  chat: { ...ONE, messages: 1, maxTokens: 1 },
+  embedding: ONE,
+  rerank: { ...ONE, units: { searches: 1 } },
+  transcription: { ...ONE, units: { seconds: 1 } },
+  speech: { ...ONE, units: { characters: 1 } },
+}
 
 const known = new WeakMap<Price, NanoUsd>()
 
@@ -111,7 +120,7 @@ function leastCost({ route }: Candidate, now: number): NanoUsd {
   const price = priceAt(route.prices, now)
   const found = known.get(price)
   if (found !== undefined) return found
-  const bound = new Bound(LEAST, [{ price, limits: undefined }])
+  const bound = new Bound(LEAST[route.task ?? 'chat'], [{ price, limits: undefined }])
   const cost = bound.costAt(0, 1)
   known.set(price, cost)
   return cost

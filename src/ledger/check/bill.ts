@@ -2,7 +2,7 @@
 // fixed. Where a row does not tell which tokens had a price of their own, only bounds are known.
 import type { AuditRow } from '../../core/audit.ts'
 import type { Terms, TermsEntry } from '../../core/record.ts'
-import type { Price, Rates } from '../../core/usage.ts'
+import type { Price, Rates, Units } from '../../core/usage.ts'
 
 export interface Bill {
   readonly least: bigint
@@ -30,7 +30,7 @@ export class Bills {
     const entries = this.suppliers(terms, supplier) ?? []
     const bills = entries
       .filter((entry) => entry.region === region)
-      .map(({ price }) => billOf(input, output, price))
+      .map(({ price }) => billOf(input, output, price, row.details?.units))
     return bills.reduce<Bill | undefined>((whole, bill) => widest(whole ?? bill, bill), undefined)
   }
 
@@ -46,7 +46,7 @@ export class Bills {
 }
 
 /** Each token costs at least the lowest of the rates that it may have had, and at most the highest. */
-function billOf(input: number, output: number, price: Price): Bill {
+function billOf(input: number, output: number, price: Price, units: Units | undefined): Bill {
   const { longContext: long } = price
   const rates = long !== undefined && input > long.above ? long.rates : price
   const inputs = ratesOf([
@@ -57,10 +57,22 @@ function billOf(input: number, output: number, price: Price): Bill {
     rates.audioInput,
   ])
   const outputs = ratesOf([rates.output, rates.reasoning, rates.audioOutput])
+  const beside = unitsOf(units, rates)
   return {
-    least: toNano(BigInt(input) * inputs.low + BigInt(output) * outputs.low),
-    most: toNano(BigInt(input) * inputs.high + BigInt(output) * outputs.high),
+    least: toNano(BigInt(input) * inputs.low + BigInt(output) * outputs.low + beside),
+    most: toNano(BigInt(input) * inputs.high + BigInt(output) * outputs.high + beside),
   }
+}
+
+/** Of what is not counted in tokens the row tells all there is. */
+function unitsOf(units: Units | undefined, { search, character, second }: Rates): bigint {
+  if (units === undefined) return 0n
+  const { searches, characters, seconds } = units
+  return product(searches, search) + product(characters, character) + product(seconds, second)
+}
+
+function product(count = 0, rate = 0): bigint {
+  return BigInt(count) * BigInt(rate)
 }
 
 function ratesOf(rates: readonly (number | undefined)[]): {

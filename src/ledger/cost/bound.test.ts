@@ -38,6 +38,13 @@ function wholeOf(load: Partial<Load>, all: readonly BoundTerms[]): number | unde
 }
 
 describe('the input of a call', () => {
+  it('is exactly as many tokens as came as such', () => {
+    const load = { bytes: 1000, tokens: 123, inline: [{ from: 0, to: 1000 }], maxTokens: 0 }
+    expect(wholeOf(load, terms(undefined))).toBe(123)
+    expect(wholeOf({ ...load, inline: [{ from: 0, to: 990 }] }, terms(undefined))).toBe(133)
+    expect(new Bound({ ...NO_LOAD, ...load }, terms(undefined), () => 4).inputTokens).toBe(127)
+  })
+
   const inputOf = (load: Partial<Load>, limits?: ModelLimits, countOf?: CountOf): number =>
     new Bound({ ...NO_LOAD, ...load }, terms(limits), countOf).inputTokens
 

@@ -3,6 +3,7 @@
 import type { Load, ModelLimits, TokenizerName } from '../../core/load.ts'
 import { PICO_A_NANO, toNanoUsd, type NanoUsd } from '../../core/money.ts'
 import type { Price, Rates } from '../../core/usage.ts'
+import { unitCost } from './price.ts'
 
 /** One for each attempt, in their order. */
 export interface BoundTerms {
@@ -56,6 +57,8 @@ interface Extent {
   /** What the input is likely to leave of the window for a maximum of ours. */
   readonly room: number
   readonly refusesLimit: boolean
+  /** Nano-dollars of what is not counted in tokens. */
+  readonly unitsAmount: number
   /** Pico-dollars a token: the dearest that this call can incur. */
   readonly inputRate: number
   readonly outputRate: number
@@ -210,14 +213,20 @@ export class Bound {
   }
 }
 
-/** Without what only looks like text: images and audio. */
+/** Without what only looks like text: images, audio and tokens. */
 export function textBytes({ bytes, inline }: Load): number {
   let text = bytes
   for (const { from, to } of inline) text -= to - from
   return text
 }
 
-function audioTokens({ audioBytes }: Load): number {
+/** Of what stands in the body and is no text, without images. */
+function untextedTokens(load: Load): number {
+  return (load.tokens ?? 0) + audioTokens(load)
+}
+
+function audioTokens({ audioBytes, units }: Load): number {
+  if (units?.seconds !== undefined) return units.seconds * AUDIO_TOKENS_A_SECOND
   return Math.ceil((audioBytes * AUDIO_TOKENS_A_SECOND) / AUDIO_BYTES_A_SECOND)
 }
 
@@ -225,7 +234,7 @@ function audioTokens({ audioBytes }: Load): number {
 function toExtent(terms: BoundTerms, load: Load, text: number, likely: number): Extent {
   const { price, limits } = terms
   const window = limits?.contextWindow ?? Infinity
-  const read = text + MESSAGE_TOKENS * load.messages + audioTokens(load)
+  const read = text + MESSAGE_TOKENS * load.messages + untextedTokens(load)
   const inside = Math.min(read + load.images * (limits?.imageTokens ?? IMAGE_TOKENS), window)
   const reach = load.elsewhere === undefined ? inside : window
   const long = price.longContext
@@ -238,6 +247,7 @@ function toExtent(terms: BoundTerms, load: Load, text: number, likely: number): 
     most: mostOf(load, limits?.outputCeiling ?? window, window),
     room: roomOf(load, window, likely),
     refusesLimit: terms.refusesLimit === true,
+    unitsAmount: Math.ceil(unitCost(load.units, rates) / PICO_A_NANO),
     inputRate,
     outputRate: Math.max(outputRateOf(price, load), outputRateOf(rates, load)),
   }
@@ -276,24 +286,25 @@ function outputRateOf({ output, reasoning, audioOutput }: Rates, { asksAudio }: 
  * gain or loss, so the worst is at an end: all of the input, or all of the output.
  */
 function amountOf(extent: Extent, load: Load, maxTokens: number): number {
-  const { input, window, inputRate, outputRate } = extent
+  const { input, window, inputRate, outputRate, unitsAmount } = extent
   const { choices, predictedBytes } = load
   const each = Math.min(maxTokens, extent.most)
   const output = choices * each + predictedBytes
   if (window === Infinity || input + each <= window)
-    return charge(input, inputRate, output, outputRate)
+    return charge(input, inputRate, output, outputRate) + unitsAmount
   const beside = choices * (window - input) + predictedBytes
-  return Math.max(
+  const most = Math.max(
     charge(window - each, inputRate, output, outputRate),
     charge(input, inputRate, beside, outputRate),
   )
+  return most + unitsAmount
 }
 
 function affordableAt(extent: Extent, load: Load, rest: number): number {
-  const { input, inputRate, outputRate, most } = extent
+  const { input, inputRate, outputRate, most, unitsAmount } = extent
   const { choices, predictedBytes } = load
   if (outputRate === 0) return Infinity
-  const share = Math.floor((rest - charge(input, inputRate, 0, 0)) / SHARES)
+  const share = Math.floor((rest - unitsAmount - charge(input, inputRate, 0, 0)) / SHARES)
   const limit = most === Infinity ? UNKNOWN_MOST_TOKENS : most
   if (charge(0, 0, choices * limit + predictedBytes, outputRate) <= share)
     return most === Infinity ? limit : Infinity

@@ -309,6 +309,17 @@ function countFair(string, tokenizer) {
   }
 }
 
+/** Strings follow each other with nothing in between. */
+function findLonger(text, tokenizer, tokensMax) {
+  let open = 0
+  for (let index = 0; open < text.length; index += 1) {
+    const close = endOfString(text, open + 1)
+    if (countFair(text.slice(open + 1, close), tokenizer) > tokensMax) return index
+    open = close + 1
+  }
+  return -1
+}
+
 /** Pieces of JSON that begin and end anywhere: escapes are all that can be told of them. */
 function readPieces(text) {
   return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([bfnrt])|(["\\/]))/g, (_, code, letter, sign) => {
@@ -323,6 +334,7 @@ const READINGS = {
   most: (text, tokenizer) => countJson(text, tokenizer, countMost),
   fair: (text, tokenizer) => countJson(text, tokenizer, countFair),
   flat: (text, tokenizer) => tokenizer.count(readPieces(text)),
+  longer: findLonger,
 }
 
 const vocabularies = new Map()
@@ -351,8 +363,8 @@ function vocabularyOf(name) {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 // A message is a `CountRequest` of `counter.ts`.
-parentPort?.on('message', ({ text, tokenizer, reading }) => {
-  const tokens = READINGS[reading](decoder.decode(text), tokenizerOf(tokenizer))
+parentPort?.on('message', ({ text, tokenizer, reading, tokensMax }) => {
+  const tokens = READINGS[reading](decoder.decode(text), tokenizerOf(tokenizer), tokensMax)
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   parentPort?.postMessage(tokens)
 })

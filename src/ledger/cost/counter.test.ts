@@ -448,3 +448,35 @@ function spell(text: string, isEscaped: boolean): string {
   const units = text.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'))
   return `"${units.map((unit) => String.raw`\u${unit}`).join('')}"`
 }
+
+describe('the first that is longer', () => {
+  const find = (counter: Counter, texts: readonly string[], tokensMax: number) => {
+    const body = Buffer.from(JSON.stringify({ before: 'x', texts }))
+    let to = body.indexOf('[')
+    const strings = texts.map((text) => {
+      const from = to + 1
+      to = from + Buffer.byteLength(JSON.stringify(text))
+      return { from, to }
+    })
+    return counter.findLonger(body, strings, tokensMax, { tokenizer: 'cl100k', keyId: 'key_1' })
+  }
+
+  it('is found by exactly as many tokens as each has', async () => {
+    const texts = ['a', ' hello'.repeat(50), 'Zeile "zwei"\\\n'.repeat(20), '中文€😀'.repeat(30)]
+    for (const text of texts) {
+      const tokens = countCl100k(text)
+      expect(await find(counter, [text], tokens)).toBe(-1)
+      expect(await find(counter, [text], tokens - 1)).toBe(0)
+      expect(await find(counter, ['', text, text], tokens - 1)).toBe(1)
+    }
+    expect(await find(counter, texts, 60)).toBe(2)
+    expect(await find(counter, texts, 100_000)).toBe(-1)
+  })
+
+  it('is not waited for beyond what a bound may take', async () => {
+    const { counter, clock } = open(() => new Worker('setInterval(() => {}, 1e6)', { eval: true }))
+    const found = find(counter, ['a'], 1)
+    clock.advance(1000)
+    expect(await found).toBe('late')
+  })
+})

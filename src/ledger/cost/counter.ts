@@ -36,10 +36,25 @@ export interface Counter {
     tokenizer: TokenizerName | undefined,
     keyId: string,
   ): Promise<number | 'late'>
+  /**
+   * Which of these strings of the body, with their quotes and in order, is the first with more than so many tokens; -1
+   * where none is. Exact for those of up to 32,768 bytes. It waits as a measure does, and no longer than a bound.
+   */
+  findLonger(
+    body: Uint8Array,
+    strings: readonly Span[],
+    tokensMax: number,
+    asker: Asker,
+  ): Promise<number | 'late'>
   /** Nobody waits for anything. */
   isIdle(): boolean
   /** Everything that is still open is late, and everything that is asked from now on. */
   close(): void
+}
+
+export interface Asker {
+  readonly tokenizer: TokenizerName
+  readonly keyId: string
 }
 
 export interface CounterOptions {
@@ -51,11 +66,15 @@ export interface CounterOptions {
 interface CountRequest {
   readonly text: Uint8Array<ArrayBuffer>
   readonly tokenizer: Measure
-  /** `most`: no reading has more tokens. `fair`: as it is most likely read. `flat`: pieces of JSON, and no JSON. */
+  /**
+   * `most`: no reading has more tokens. `fair`: as it is most likely read. `flat`: pieces of JSON, and no JSON. `longer`:
+   * strings one after the other, of which the first is wanted that has more than `tokensMax`.
+   */
   readonly reading: Reading
+  readonly tokensMax: number
 }
 
-type Reading = 'most' | 'fair' | 'flat'
+type Reading = 'most' | 'fair' | 'flat' | 'longer'
 
 /** `other` stands for every vocabulary that we do not have. */
 type Measure = TokenizerName | 'other'
@@ -66,6 +85,7 @@ interface Question {
   readonly gaps: readonly Span[]
   readonly tokenizer: Measure
   readonly reading: Reading
+  readonly tokensMax?: number
   readonly keyId: string
 }
 
@@ -122,6 +142,10 @@ export function createCounter({ clock, start = startCounting }: CounterOptions):
       })
       if (tokens === 'late' || !isLong) return tokens
       return Math.round((tokens * bytes) / textBytes(body, gaps))
+    },
+    findLonger(body, strings, tokensMax, asker) {
+      const gaps = gapsBetween(strings, body.length)
+      return queue.ask({ body, gaps, reading: 'longer', tokensMax, ...asker })
     },
     isIdle: () => queue.isIdle,
     close: () => queue.close(),
@@ -201,7 +225,7 @@ class Queue {
     const line = this.#lineOf(question)
     if (this.#isClosed || line.isFullFor(question.keyId)) return Promise.resolve('late')
     const answer = Promise.withResolvers<number | 'late'>()
-    const waitMs = question.reading === 'most' ? DEADLINE_MS : MEASURE_DEADLINE_MS
+    const waitMs = isCall(question) ? DEADLINE_MS : MEASURE_DEADLINE_MS
     const due = this.#clock.elapsed() + waitMs
     const job: Job = { ...question, answer, due, deadline: undefined }
     job.deadline = this.#clock.after(waitMs, { tick: () => this.#expire(job) })
@@ -244,8 +268,8 @@ class Queue {
     if (this.#worker === undefined && job.due - this.#clock.elapsed() < START_MS) return false
     try {
       this.#worker ??= this.#open()
-      const { tokenizer, reading } = job
-      const request: CountRequest = { text: textOf(job), tokenizer, reading }
+      const { tokenizer, reading, tokensMax = Infinity } = job
+      const request: CountRequest = { text: textOf(job), tokenizer, reading, tokensMax }
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
       this.#worker.postMessage(request, [request.text.buffer])
       // It may have waited for nearly all of its time, and a Worker that is at work is not ended for that.
@@ -305,6 +329,11 @@ class Queue {
     this.#worker = undefined
     void worker?.terminate()
   }
+}
+
+/** A call waits for it. */
+function isCall({ reading }: Question): boolean {
+  return reading === 'most' || reading === 'longer'
 }
 
 function finish({ deadline, answer }: Job, tokens: number | 'late'): void {

@@ -13,6 +13,11 @@ describe('an estimate', () => {
     ['takes four bytes of text for a token, rounded up', { bytes: 401 }, 101],
     ['adds four tokens a message', { bytes: 400, messages: 3 }, 112],
     [
+      'takes tokens for themselves, and not for their bytes',
+      { bytes: 1000, tokens: 123, inline: [{ from: 0, to: 1000 }] },
+      123,
+    ],
+    [
       'takes an image for what it usually counts, and not for its bytes',
       { bytes: 1000, images: 2, inline: [{ from: 100, to: 900 }] },
       50 + 1600,

@@ -12,11 +12,17 @@ const MESSAGE_TOKENS = 4
 const IMAGE_TOKENS = 800
 /** Recordings have about 16 kB a second, and a second counts for 32 tokens at most. */
 const AUDIO_TOKEN_BYTES = 500
+/** Of the makers who count them, those who do not count 32 count about ten. */
+const AUDIO_TOKENS_A_SECOND = 10
 
 export function estimateUsage(load: Load, outputBytes: number, audioBytes = 0): Usage {
   const spoken = Math.ceil(audioBytes / AUDIO_TOKEN_BYTES)
-  const audio = Math.ceil(load.audioBytes / AUDIO_TOKEN_BYTES)
-  const text = Math.ceil(textBytes(load) / TOKEN_BYTES)
+  const { seconds } = load.units ?? {}
+  const audio =
+    seconds === undefined
+      ? Math.ceil(load.audioBytes / AUDIO_TOKEN_BYTES)
+      : seconds * AUDIO_TOKENS_A_SECOND
+  const text = Math.ceil(textBytes(load) / TOKEN_BYTES) + (load.tokens ?? 0)
   return {
     inputTokens: text + MESSAGE_TOKENS * load.messages + IMAGE_TOKENS * load.images + audio,
     cachedTokens: 0,
@@ -26,6 +32,7 @@ export function estimateUsage(load: Load, outputBytes: number, audioBytes = 0): 
     outputTokens: Math.ceil(outputBytes / TOKEN_BYTES) + spoken,
     reasoningTokens: 0,
     audioOutputTokens: spoken,
+    ...(load.units !== undefined && { units: load.units }),
   }
 }
 

@@ -2,7 +2,7 @@
 // pause and no silence outlives its reader.
 
 export interface Script {
-  readonly parts: readonly string[]
+  readonly parts: readonly (string | Uint8Array)[]
   readonly ending: 'close' | 'hang' | 'cut'
   /** Before the first byte, the head included. */
   readonly delayMs: number
@@ -36,7 +36,7 @@ export function openBody(
       if (isOver) return
       sent += 1
       if (part !== undefined) {
-        controller.enqueue(encoder.encode(part))
+        controller.enqueue(typeof part === 'string' ? encoder.encode(part) : part)
         return
       }
       end()

@@ -5,12 +5,25 @@ import { Secret } from '../../core/secret.ts'
 import { anthropicMessages } from '../../dialects/anthropic-messages/index.ts'
 import { nativeResponses } from '../../dialects/native-responses/index.ts'
 import { openaiChat } from '../../dialects/openai-chat/index.ts'
+import { openaiEmbeddings } from '../../dialects/openai-embeddings/index.ts'
 import { openaiResponses } from '../../dialects/openai-responses/index.ts'
+import { openaiSpeech } from '../../dialects/openai-speech/index.ts'
+import { openaiTranscriptions } from '../../dialects/openai-transcriptions/index.ts'
+import { rerank } from '../../dialects/rerank/index.ts'
 import type { ModelRoute, OAuth, Supplier } from '../supplier.ts'
+import { INPUTS_MAX } from './embed.ts'
 import { CLIENT_ID, OAUTH_PATHS, SCOPE, type IssuerOptions } from './issuer.ts'
-import { DEMO_LIMITS, demoOffers, isPlain, type DemoModel, type DemoName } from './models.ts'
+import {
+  DEMO_LIMITS,
+  demoOffers,
+  isPlain,
+  taskOf,
+  type DemoModel,
+  type DemoName,
+} from './models.ts'
 import { ACCOUNT_HEADER, NATIVE_PATH, startNative } from './native.ts'
 import type { DemoServer } from './presence.ts'
+import type { Language } from './refusal.ts'
 import { PATHS, startDemo } from './server.ts'
 
 export interface DemoSuppliers {
@@ -26,7 +39,11 @@ const DIALECTS = {
   messages: [anthropicMessages.id],
   responses: [openaiResponses.id],
   native: [nativeResponses.id],
-}
+  embedding: [openaiEmbeddings.id],
+  rerank: [rerank.id],
+  transcription: [openaiTranscriptions.id],
+  speech: [openaiSpeech.id],
+} as const satisfies Readonly<Record<Language, readonly string[]>>
 
 /** The options are those of the sign-ins of `demo-native`. */
 export function startDemoSuppliers(options: IssuerOptions = {}): DemoSuppliers {
@@ -60,6 +77,10 @@ function ordinary(id: DemoName, server: DemoServer, credential: string): Supplie
         quirks: { usage: 'always' },
       },
       { dialect: openaiResponses, path: PATHS.responses, quirks: { usage: 'always' } },
+      { dialect: openaiEmbeddings, path: PATHS.embedding, inputsMax: INPUTS_MAX },
+      { dialect: rerank, path: PATHS.rerank },
+      { dialect: openaiTranscriptions, path: PATHS.transcription },
+      { dialect: openaiSpeech, path: PATHS.speech },
     ],
     quirks: { usage: 'ask' },
   }
@@ -113,13 +134,19 @@ function describe(
 }
 
 function routeOf(model: DemoModel): ModelRoute {
-  return {
+  const own = {
     as: model.name,
     prices: [{ from: 0, price: model.price }],
     ownedBy: 'demo',
+    dialects: DIALECTS[model.language],
+  } as const
+  const task = taskOf(model)
+  // Nobody chooses a model for what is no chat.
+  if (task !== undefined) return { ...own, task, byNameOnly: true }
+  return {
+    ...own,
     limits: DEMO_LIMITS,
     capabilities: model.behaviour.reasons === true ? [...ABILITIES, 'reasoning'] : ABILITIES,
-    dialects: DIALECTS[model.language],
     ...(isPlain(model) ? {} : { byNameOnly: true }),
   }
 }

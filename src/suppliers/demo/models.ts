@@ -2,6 +2,7 @@
 // mostly how it misbehaves. A new misfortune is a row.
 import type { ModelLimits } from '../../core/load.ts'
 import { toPicoUsd } from '../../core/money.ts'
+import type { Task } from '../../core/task.ts'
 import type { Price } from '../../core/usage.ts'
 import { printError, type ErrorFields, type Language } from './refusal.ts'
 
@@ -275,6 +276,75 @@ const NATIVE: readonly DemoModel[] = [
   }),
 ].map((model) => ({ ...model, language: 'native' }))
 
+export type OtherTask = Exclude<Task, 'chat'>
+
+export const OTHER_TASKS: readonly OtherTask[] = ['embedding', 'rerank', 'transcription', 'speech']
+
+/** What it does, where that is no chat. */
+export function taskOf({ language }: Pick<DemoModel, 'language'>): OtherTask | undefined {
+  return OTHER_TASKS.find((task) => task === language)
+}
+
+const FREE = toPicoUsd(0)
+/** Two cents a million tokens, two dollars a thousand searches, fifteen a million characters, 0.6 cents a minute. */
+const EMBED: Price = { input: toPicoUsd(20_000), output: FREE }
+const RANK: Price = { input: FREE, output: FREE, search: toPicoUsd(2_000_000_000) }
+const SPEAK: Price = { input: FREE, output: FREE, character: toPicoUsd(15_000_000) }
+const HEAR: Price = { input: FREE, output: FREE, second: toPicoUsd(100_000_000) }
+
+const FAILING: Behaviour = { canned: refuse(500, SERVER_ERROR), cannedBy: 'demo' }
+
+function taskRow(
+  language: OtherTask,
+  name: string,
+  summary: string,
+  [price, behaviour]: readonly [Price, Behaviour],
+): DemoModel {
+  return { name, summary, price, behaviour, language }
+}
+
+/** What is no chat. */
+const TASKS: readonly DemoModel[] = [
+  taskRow('embedding', 'embed', 'Vectors that lie close where texts share words.', [EMBED, {}]),
+  taskRow('embedding', 'embed-failover', 'Fails on demo and answers on demo-backup.', [
+    EMBED,
+    FAILING,
+  ]),
+  taskRow('rerank', 'rerank', 'Ranks documents by the words of the question in them.', [RANK, {}]),
+  taskRow('rerank', 'rerank-failover', 'Fails on demo and answers on demo-backup.', [
+    RANK,
+    FAILING,
+  ]),
+  taskRow('speech', 'speak', 'Beeps as WAV, is silent as MP3, and carries the text.', [SPEAK, {}]),
+  taskRow('speech', 'speak-failover', 'Fails on demo and answers on demo-backup.', [
+    SPEAK,
+    FAILING,
+  ]),
+  taskRow('speech', 'speak-slow', 'Sends its sound in eight pieces, one every 300 ms.', [
+    SPEAK,
+    { pieceMs: 300 },
+  ]),
+  taskRow('speech', 'speak-cut', 'Begins to speak, then drops the connection.', [
+    SPEAK,
+    { breaks: 'cut' },
+  ]),
+  taskRow('speech', 'speak-garbage', 'Status 200, and JSON where sound belongs.', [
+    SPEAK,
+    { canned: { status: 200, contentType: 'application/json', body: '{"audio":"none"}' } },
+  ]),
+  taskRow('transcription', 'transcribe', 'Reads back what demo/speak said; tells of other files.', [
+    HEAR,
+    {},
+  ]),
+  taskRow('transcription', 'transcribe-failover', 'Fails on demo and answers on demo-backup.', [
+    HEAR,
+    FAILING,
+  ]),
+]
+
+/** The model of a transcription that names none, where nobody has configured one. */
+export const DEMO_TRANSCRIPTION = 'demo/transcribe'
+
 /** It simply answers, with some thinking or without: all others are there for what they do wrong or oddly. */
 export function isPlain({ behaviour }: DemoModel): boolean {
   return Object.keys(behaviour).every((name) => name === 'reasons')
@@ -289,6 +359,7 @@ const ORDINARY: readonly DemoModel[] = [
   ...MUMBLING,
   ...MESSAGES,
   ...RESPONSES,
+  ...TASKS,
 ]
 
 export interface DemoOffer {

@@ -1,8 +1,9 @@
 // How the demo supplier says no, in the shape of the language at hand, as clients match on its wording. A refusal
 // is thrown where it is found and rendered by the server alone.
+import type { Task } from '../../core/task.ts'
 
-/** What a model is spoken to in. */
-export type Language = 'chat' | 'messages' | 'responses' | 'native'
+/** What a model is spoken to in. What is no chat has one language a task, by the task's name. */
+export type Language = 'messages' | 'responses' | 'native' | Task
 
 export interface ErrorFields {
   readonly message: string

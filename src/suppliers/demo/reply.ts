@@ -7,6 +7,10 @@ import type { Presence } from './presence.ts'
 import { DemoRefusal, printError, type Language } from './refusal.ts'
 import type { DemoRequest } from './request.ts'
 import { streamScript, unaryScript, type Voice } from './script.ts'
+import type { TaskAnswer } from './task.ts'
+
+/** What a long answer is cut into. */
+const PIECES = 8
 
 /** Who is answered. */
 export interface Visit {
@@ -31,6 +35,25 @@ export async function sendAnswer(
   const isWhole = !asked.stream && script.ending === 'close'
   await pause(script.delayMs, signal)
   if (isWhole) return new Response(script.parts.join(''), { headers })
+  return new Response(openBody(script, signal, presence.enter()), { headers })
+}
+
+/** An answer of another kind: whole, or piece by piece, or no more than the first half of it. */
+export function sendWhole(
+  { body, contentType }: TaskAnswer,
+  { breaks, pieceMs: pauseMs = 0 }: Behaviour,
+  { signal, presence }: Visit,
+): Response {
+  const headers = { 'content-type': contentType }
+  if (breaks === undefined && pauseMs === 0) return new Response(body, { headers })
+  const bytes = Buffer.from(body)
+  const size = Math.ceil(bytes.length / PIECES)
+  const pieces = Array.from({ length: PIECES }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  )
+  const parts = breaks === undefined ? pieces : pieces.slice(0, PIECES / 2)
+  const ending = breaks === 'hang' || breaks === 'cut' ? breaks : 'close'
+  const script = { parts, ending, delayMs: 0, pauseMs } as const
   return new Response(openBody(script, signal, presence.enter()), { headers })
 }
 

@@ -86,7 +86,7 @@ export function parseBody(body: string): Json {
   })
 }
 
-function missing(name: string): DemoRefusal {
+export function missing(name: string): DemoRefusal {
   const message = `Missing required parameter: '${name}'.`
   return badRequest(message, name, 'missing_required_parameter')
 }
@@ -153,6 +153,14 @@ function readStop(value: unknown): readonly string[] {
   return list.filter((text) => typeof text === 'string' && text !== '').map(String)
 }
 
+/** A text that there must be. */
+export function readText(json: Json, name: string): string {
+  const text = json[name] ?? undefined
+  if (text === undefined || text === '') throw missing(name)
+  if (typeof text === 'string') return text
+  throw badRequest(`Invalid '${name}': expected a text.`, name)
+}
+
 export function readWhole(
   json: Json,
   name: string,
@@ -163,7 +171,8 @@ export function readWhole(
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= most) {
     return value
   }
-  throw badRequest(`Invalid '${name}': expected a whole number of at least 1.`, name)
+  const range = most === Number.MAX_SAFE_INTEGER ? 'of at least 1' : `from 1 to ${most}`
+  throw badRequest(`Invalid '${name}': expected a whole number ${range}.`, name)
 }
 
 function readTop(value: unknown): number {

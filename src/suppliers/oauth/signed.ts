@@ -2,7 +2,7 @@
 // again with another. Whoever sends sees nothing of this but the answer.
 import type { Identity } from '../../access/identities.ts'
 import { GatewayError } from '../../core/problem.ts'
-import type { ExtraHeaders, Upstream } from '../../upstream/client.ts'
+import type { ExtraHeaders, SentBody, Upstream } from '../../upstream/client.ts'
 import { AttemptFailure } from '../../upstream/failure.ts'
 import { CallerGone, type Lifeline } from '../../upstream/lifeline.ts'
 import type { OAuth } from '../supplier.ts'
@@ -27,7 +27,7 @@ type Seen = 'unsent' | 'refused'
 
 interface Sending {
   readonly path: string
-  readonly body: Uint8Array
+  readonly body: SentBody
   readonly lifeline: Lifeline
   readonly extra: ExtraHeaders | undefined
 }
