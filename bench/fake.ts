@@ -1,5 +1,6 @@
 // The supplier of the benchmark, as a process of its own: `bun fake.ts <gap ms> <events a flush>`. It
 // answers with bytes that were made beforehand, and all its streams move on one timer.
+import { SPEECH, TASK_ANSWERS, TASK_PATHS } from './task-traffic.ts'
 import {
   MARKER,
   MESSAGES_EVENTS,
@@ -41,6 +42,9 @@ const server = Bun.serve({
     [PATH]: { POST: answer },
     [MESSAGES_PATH]: { POST: (request) => answerStreamed(request, MESSAGES) },
     [RESPONSES_PATH]: { POST: (request) => answerStreamed(request, RESPONSES) },
+    [TASK_PATHS.transcription]: { POST: (request) => answerTask(request, TASK_ANSWERS.heard) },
+    [TASK_PATHS.embedding]: { POST: answerVectors },
+    [TASK_PATHS.speech]: { POST: answerSound },
     '/control/hold': { POST: () => hold(true) },
     '/control/release': { POST: () => hold(false) },
     '/control/streams': () => new Response(String(streams.size)),
@@ -55,6 +59,23 @@ async function answer(request: Request): Promise<Response> {
   if (body.includes('"stream":true'))
     return stream(body.includes('"include_usage":true') ? WITH_USAGE : PLAIN)
   return new Response(unaryAnswer, { headers: { 'content-type': 'application/json' } })
+}
+
+/** Reads to the end, as whoever works with it would, and keeps nothing. */
+async function answerTask(request: Request, text: string): Promise<Response> {
+  await request.arrayBuffer()
+  return new Response(text, { headers: { 'content-type': 'application/json' } })
+}
+
+async function answerVectors(request: Request): Promise<Response> {
+  const isText = (await request.text()).includes('"base64"')
+  const text = isText ? TASK_ANSWERS.base64 : TASK_ANSWERS.floats
+  return new Response(text, { headers: { 'content-type': 'application/json' } })
+}
+
+async function answerSound(request: Request): Promise<Response> {
+  await request.arrayBuffer()
+  return new Response(SPEECH, { headers: { 'content-type': 'audio/mpeg' } })
 }
 
 /** Streams alone. */

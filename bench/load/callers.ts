@@ -2,11 +2,12 @@
 // to the end and asks again, or all of them ask at a pace; when the time is up, nobody asks any more.
 import { readFileSync } from 'node:fs'
 import { percentile } from '../figures.ts'
-import { complaintOf } from './check.ts'
+import { complaintOf, digestComplaintOf } from './check.ts'
 import type { Order, Tally } from './load.ts'
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by our own process
 const order = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Order
+const sent = order.file === undefined ? order.body : readFileSync(order.file)
 const latencies: number[] = []
 let failed = 0
 let complaint = ''
@@ -26,6 +27,13 @@ const tally: Tally = {
 }
 process.stdout.write(JSON.stringify(tally))
 
+async function judge(response: Response): Promise<string | undefined> {
+  const { answer } = order
+  if (answer.digest === undefined)
+    return complaintOf(response.status, await response.text(), answer)
+  return digestComplaintOf(response.status, await response.bytes(), answer.digest)
+}
+
 async function callOn(): Promise<void> {
   while (performance.now() < deadline) await call()
 }
@@ -42,11 +50,9 @@ async function callAtPace(callsPerSecond: number): Promise<void> {
 }
 
 async function call(): Promise<void> {
-  const { url, headers, body, answer } = order
+  const { url, headers } = order
   const asked = performance.now()
-  const found = await fetch(url, { method: 'POST', headers, body })
-    .then(async (response) => complaintOf(response.status, await response.text(), answer))
-    .catch(String)
+  const found = await fetch(url, { method: 'POST', headers, body: sent }).then(judge).catch(String)
   latencies.push(performance.now() - asked)
   if (found === undefined) return
   failed++

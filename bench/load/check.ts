@@ -8,6 +8,20 @@ export function complaintOf(status: number, text: string, answer: Answer): strin
   return isRight ? undefined : `${status} ${text.slice(0, 300)}`
 }
 
+/** The same of bytes. */
+export function digestComplaintOf(
+  status: number,
+  bytes: Uint8Array,
+  digest: string,
+): string | undefined {
+  const isRight = status === 200 && digestOf(bytes) === digest
+  return isRight ? undefined : `${status} ${new TextDecoder().decode(bytes.subarray(0, 300))}`
+}
+
+export function digestOf(bytes: string | Uint8Array): string {
+  return new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+}
+
 function isRightText(text: string, answer: Answer): boolean {
   if (answer.includes !== undefined) return answer.includes.every((each) => text.includes(each))
   return answer.isLoose ? isAlike(text, answer) : isSame(text, answer)

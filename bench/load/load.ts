@@ -7,6 +7,8 @@ export interface Order {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** A file that is sent in place of the body, by the own load alone. */
+  readonly file?: string
   readonly answer: Answer
   readonly callers: number
   readonly seconds: number
@@ -20,6 +22,8 @@ export interface Answer {
   readonly isLoose: boolean
   /** The answer has each of these and may be anything else, for one that is made anew; by the own load alone. */
   readonly includes?: readonly string[]
+  /** The answer has these bytes and no others, by their SHA-256: for what is no text; by the own load alone. */
+  readonly digest?: string
 }
 
 export interface Tally {

@@ -9,10 +9,12 @@ import { relayCosts } from './relay-cost.ts'
 import { reload } from './reload.ts'
 import type { Scenario } from './scenario.ts'
 import { sessions } from './sessions.ts'
+import { tasks } from './tasks.ts'
 
 export const scenarios: readonly Scenario[] = [
   ...relayCosts,
   languages,
+  tasks,
   pace,
   openStreams,
   reload,
