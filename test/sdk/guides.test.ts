@@ -19,7 +19,7 @@ afterEach(closeStreet)
 describe('the guides for clients', () => {
   it('have a program for every library', () => {
     expect(new Set(PROGRAMS.map(([name]) => name))).toEqual(
-      new Set(['anthropic-sdk.md', 'langchain.md', 'vercel-ai.md']),
+      new Set(['anthropic-sdk.md', 'cohere.md', 'langchain.md', 'vercel-ai.md']),
     )
   })
 
