@@ -32,6 +32,18 @@ export interface Usage {
   readonly units?: Units | undefined
 }
 
+/** Of what is not counted in tokens, to be added to. */
+export const NO_TOKENS: Usage = {
+  inputTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  audioInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  audioOutputTokens: 0,
+}
+
 /**
  * Pico-dollars a unit: a token where nothing else is said. A rate that is absent equals its plain
  * neighbour (input or output; for writes of an hour that of other writes); the last three have none, and a

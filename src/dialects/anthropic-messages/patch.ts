@@ -1,16 +1,15 @@
 // The splices that a relayed messages request gets, and no others: the model's name at the supplier, the
 // gateway's own fields taken out, thoughts that the supplier cannot read, the output limit where it is lowered,
 // and the supplier's quirks.
-import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
+import { applySplices, type Member, type Splice } from '../../wire/json-splice.ts'
 import type { Adjustment, BodyLayout, Facts, Rewrite, Thought } from '../dialect.ts'
+import { OwnFields } from '../own-fields.ts'
 import { hasQuirks, NO_EDITS } from '../quirks.ts'
 import { lowerBudget } from './budget.ts'
 import { fieldKey, THINKING_KEYS } from './fields.ts'
 import { messagesQuirks } from './quirks.ts'
 
-const MODEL = fieldKey('model')
-const REGION = fieldKey('region')
-const METADATA = fieldKey('metadata')
+const own = new OwnFields(fieldKey)
 const LIMIT = fieldKey('max_tokens')
 const THINKING = fieldKey('thinking')
 const BUDGET = THINKING_KEYS.names.indexOf('budget_tokens')
@@ -22,11 +21,12 @@ export function patch(
   adjustment?: Adjustment,
 ): Uint8Array {
   const { layout } = facts
-  const splices = facts.model === rewrite.model ? [] : [set(layout, MODEL, rewrite.model)]
+  const splices = facts.model === rewrite.model ? [] : [own.rename(layout, rewrite.model)]
   const { dropped, splices: edits } = hasQuirks(rewrite)
     ? messagesQuirks.findEdits(body, layout, rewrite)
     : NO_EDITS
-  if (dropped.size > 0 || hasOwn(layout)) splices.push(...drop(layout, dropped))
+  if (dropped.size > 0 || own.areIn(layout))
+    splices.push(...own.drop(layout, (member) => dropped.has(member)))
   splices.push(...edits)
   const limit = adjustment?.maxTokens
   const dropsAll = adjustment?.dropsThoughts === true
@@ -53,29 +53,6 @@ function setBudget(
 
 function isBudget({ key }: Member): boolean {
   return key === BUDGET
-}
-
-/** What is the gateway's and not the supplier's: also a region of null, which is none. */
-function hasOwn({ members, metadata }: BodyLayout): boolean {
-  return metadata !== undefined || members.some(({ key }) => key === REGION)
-}
-
-/** Takes out the gateway's own fields and those that quirks drop. What held nothing else goes with them. */
-function drop(
-  { members, metadata = [] }: BodyLayout,
-  dropped: ReadonlySet<Member>,
-): readonly Splice[] {
-  const isSpent = metadata.length > 0 && metadata.every(isListed)
-  const outer = dropMembers(
-    members,
-    (member) =>
-      member.key === REGION || (isSpent && member.key === METADATA) || dropped.has(member),
-  )
-  return isSpent ? outer : [...outer, ...dropMembers(metadata, isListed)]
-}
-
-function isListed({ key }: Member): boolean {
-  return key >= 0
 }
 
 function isDropped(dropped: ReadonlySet<Member>, field: number): boolean {

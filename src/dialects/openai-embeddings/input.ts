@@ -9,7 +9,7 @@ export const INPUTS_MAX = 10_000
 /** Of one input. */
 export const TOKENS_MAX = 2048
 /** Of all that come as tokens. More than any supplier takes at once, and than is worth being passed on in one call. */
-export const ALL_TOKENS_MAX = 2_000_000
+const ALL_TOKENS_MAX = 2_000_000
 
 /** More bytes than a token stands for, taken over a whole text in which nothing is repeated at length. */
 const TOKEN_BYTES_MOST = 16

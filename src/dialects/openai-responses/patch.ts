@@ -2,15 +2,14 @@
 // gateway's own fields taken out, thoughts that the supplier cannot read, the output limit where it is set or
 // lowered, and the supplier's quirks.
 import type { Span } from '../../core/load.ts'
-import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
+import { applySplices, type Splice } from '../../wire/json-splice.ts'
 import type { Adjustment, BodyLayout, Facts, Rewrite, Thought } from '../dialect.ts'
+import { OwnFields } from '../own-fields.ts'
 import { hasQuirks, NO_EDITS } from '../quirks.ts'
 import { fieldKey } from './fields.ts'
 import { responsesQuirks } from './quirks.ts'
 
-const MODEL = fieldKey('model')
-const REGION = fieldKey('region')
-const METADATA = fieldKey('metadata')
+const own = new OwnFields(fieldKey)
 const LIMIT = fieldKey('max_output_tokens')
 
 export function patch(
@@ -20,11 +19,12 @@ export function patch(
   adjustment?: Adjustment,
 ): Uint8Array {
   const { layout, thoughts } = facts
-  const splices = facts.model === rewrite.model ? [] : [renameModel(layout, rewrite.model)]
+  const splices = facts.model === rewrite.model ? [] : [own.rename(layout, rewrite.model)]
   const { dropped, splices: edits } = hasQuirks(rewrite)
     ? responsesQuirks.findEdits(body, layout, rewrite)
     : NO_EDITS
-  if (dropped.size > 0 || hasOwn(layout)) splices.push(...drop(layout, dropped))
+  if (dropped.size > 0 || own.areIn(layout))
+    splices.push(...own.drop(layout, (member) => dropped.has(member)))
   splices.push(...edits)
   if (adjustment?.maxTokens !== undefined) splices.push(setLimit(layout, adjustment.maxTokens))
   if (thoughts.length > 0)
@@ -33,40 +33,12 @@ export function patch(
   return applySplices(body, splices)
 }
 
-function renameModel({ members }: BodyLayout, model: string): Splice {
-  const { value, to } = members.find(({ key }) => key === MODEL)!
-  return { from: value, to, text: JSON.stringify(model) }
-}
-
 /** A limit of null is none, and gets its value where it stands. */
 function setLimit({ members, close }: BodyLayout, maxTokens: number): Splice {
   const limit = members.find(({ key }) => key === LIMIT)
   const text = String(maxTokens)
   if (limit !== undefined) return { from: limit.value, to: limit.to, text }
   return { from: close, to: close, text: `,"max_output_tokens":${text}` }
-}
-
-/** What is the gateway's and not the supplier's: also a region of null, which is none. */
-function hasOwn({ members, metadata }: BodyLayout): boolean {
-  return metadata !== undefined || members.some(({ key }) => key === REGION)
-}
-
-/** Takes out the gateway's own fields and those that quirks drop. What held nothing else goes with them. */
-function drop(
-  { members, metadata = [] }: BodyLayout,
-  dropped: ReadonlySet<Member>,
-): readonly Splice[] {
-  const isSpent = metadata.length > 0 && metadata.every(isListed)
-  const outer = dropMembers(
-    members,
-    (member) =>
-      member.key === REGION || (isSpent && member.key === METADATA) || dropped.has(member),
-  )
-  return isSpent ? outer : [...outer, ...dropMembers(metadata, isListed)]
-}
-
-function isListed({ key }: Member): boolean {
-  return key >= 0
 }
 
 const COMMA = 0x2c

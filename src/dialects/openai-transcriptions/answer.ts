@@ -2,7 +2,7 @@
 // for. JSON passes as it is; what a supplier has no format for is said to be lost.
 import { isUtf8 } from 'node:buffer'
 import { advise, asLate, type GatewayError } from '../../core/problem.ts'
-import type { Usage } from '../../core/usage.ts'
+import { NO_TOKENS, type Usage } from '../../core/usage.ts'
 import type { AnswerFacts, Expressed, Facts } from '../dialect.ts'
 import { Told } from '../figures.ts'
 import { asFields, isBlank, parseJson, type Fields } from '../json.ts'
@@ -88,23 +88,12 @@ function readUsage(fields: Fields, told: Told): Usage | undefined {
   const seconds = findSeconds(usage, fields['duration'], told)
   if (input === undefined && output === undefined && seconds === undefined) return undefined
   return {
-    ...NOTHING_USED,
+    ...NO_TOKENS,
     inputTokens: input ?? 0,
     audioInputTokens: Math.min(audio, input ?? 0),
     outputTokens: output ?? 0,
     ...(seconds !== undefined && { units: { seconds } }),
   }
-}
-
-const NOTHING_USED: Usage = {
-  inputTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  audioInputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  audioOutputTokens: 0,
 }
 
 function findSeconds(usage: Fields | undefined, duration: unknown, told: Told): number | undefined {

@@ -1,25 +1,25 @@
 // The splices that a reranking request gets: the model's name at the supplier, documents as plain texts, the limit by
 // the supplier's name for it, the gateway's own fields taken out, and the supplier's quirks.
-import { applySplices, dropMembers, type Member, type Splice } from '../../wire/json-splice.ts'
+import { applySplices, type Member, type Splice } from '../../wire/json-splice.ts'
 import type { BodyLayout, Facts, Rewrite } from '../dialect.ts'
+import { OwnFields } from '../own-fields.ts'
 import type { RerankShape } from '../quirk.ts'
 import { hasQuirks, isNull, NO_EDITS } from '../quirks.ts'
 import { fieldKey } from './fields.ts'
 import { notesOf, type Notes, type Paper } from './notes.ts'
 import { rerankQuirks } from './quirks.ts'
 
-const MODEL = fieldKey('model')
 const DOCUMENTS = fieldKey('documents')
 const TOP_N = fieldKey('top_n')
 const TOP_K = fieldKey('top_k')
-const METADATA = fieldKey('metadata')
+const own = new OwnFields(fieldKey)
 
 /**
  * Never sent on. Documents are given back out of the request, which has them, so nobody is asked to return any; some
  * suppliers refuse fields that they do not know.
  */
-const OWN = new Set(
-  (['region', 'stream', 'return_documents', 'rank_fields', 'texts'] as const).map(fieldKey),
+const UNSENT = new Set(
+  (['stream', 'return_documents', 'rank_fields', 'texts'] as const).map(fieldKey),
 )
 
 interface Manner {
@@ -50,19 +50,18 @@ export function patch(body: Uint8Array, facts: Facts, rewrite: Rewrite): Uint8Ar
   const manner = MANNERS[rewrite.rerankShape ?? 'cohere']
   const limit = findLimit(body, layout, notes, manner)
   const edits = hasQuirks(rewrite) ? rerankQuirks.findEdits(body, layout, rewrite) : NO_EDITS
-  const splices = [...drop(layout, edits.dropped, limit.kept), ...edits.splices]
-  if (facts.model !== rewrite.model) splices.push(renameModel(layout, rewrite.model))
+  const isUnwanted = (member: Member): boolean =>
+    UNSENT.has(member.key) ||
+    edits.dropped.has(member) ||
+    (isLimit(member) && member !== limit.kept)
+  const splices = [...own.drop(layout, isUnwanted), ...edits.splices]
+  if (facts.model !== rewrite.model) splices.push(own.rename(layout, rewrite.model))
   if (manner.documents !== 'documents') splices.push(renameDocuments(body, layout, manner))
   for (const paper of notes.papers) if (isObject(paper)) splices.push(flatten(body, paper))
   const added = limit.text + manner.always
   if (added !== '') splices.push({ from: layout.close, to: layout.close, text: added })
   if (splices.length > 1) splices.sort((left, right) => left.from - right.from)
   return applySplices(body, splices)
-}
-
-function renameModel({ members }: BodyLayout, model: string): Splice {
-  const { value, to } = members.find(({ key }) => key === MODEL)!
-  return { from: value, to, text: JSON.stringify(model) }
 }
 
 const QUOTE = 0x22
@@ -95,28 +94,6 @@ function findLimit(
   return { kept, text: kept === undefined ? `,"${name}":${limit}` : '' }
 }
 
-/** Takes out the gateway's own fields and those that quirks drop. What held nothing else goes with them. */
-function drop(
-  { members, metadata = [] }: BodyLayout,
-  dropped: ReadonlySet<Member>,
-  kept: Member | undefined,
-): readonly Splice[] {
-  const isSpent = metadata.length > 0 && metadata.every(isListed)
-  const outer = dropMembers(
-    members,
-    (member) =>
-      OWN.has(member.key) ||
-      dropped.has(member) ||
-      (isLimit(member) && member !== kept) ||
-      (isSpent && member.key === METADATA),
-  )
-  return isSpent ? outer : [...outer, ...dropMembers(metadata, isListed)]
-}
-
 function isLimit({ key }: Member): boolean {
   return key === TOP_N || key === TOP_K
-}
-
-function isListed({ key }: Member): boolean {
-  return key >= 0
 }

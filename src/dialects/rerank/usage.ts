@@ -1,23 +1,12 @@
 // What a ranking has used, as suppliers tell it: searches, tokens, or both. Who tells searches is not paid by the
 // token, and what is told by nobody is not made up here.
 import type { Span } from '../../core/load.ts'
-import type { Usage } from '../../core/usage.ts'
+import { NO_TOKENS, type Usage } from '../../core/usage.ts'
 import { Told } from '../figures.ts'
 import { asFields, parseJson, type Fields } from '../json.ts'
 
 /** More than any usage has. */
 const USAGE_BYTES_MAX = 65_536
-
-const NO_TOKENS: Usage = {
-  inputTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  audioInputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  audioOutputTokens: 0,
-}
 
 export interface UsageReading {
   readonly usage: Usage | undefined
